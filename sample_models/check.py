@@ -22,7 +22,7 @@ def faults(folder: Path) -> list[str]:
         onnx.checker.check_model(model, full_check=True)
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        found.append(f"checker: {error}")
+        return [f"checker: {error}"]
     inputs, expected = (dict(np.load(folder / f"{part}.npz")) for part in ("inputs", "expected"))
     outputs = run_unoptimised(folder / "model.onnx", inputs)
     if set(outputs) != set(expected):

@@ -104,8 +104,8 @@ def make(name: str, target: str) -> None:
     np.savez(folder / "expected_f64.npz", **outputs)
     np.savez(folder / "gradients.npz", **gradients)
     np.savez(folder / "cotangents.npz", **cotangents)
-    print(f"{name}: {len(forward)} values (float32 and double differ by at most {worst:.1e}), {len(gradients)} gradients, "
-          f"{len(cotangents)} cotangents, difference quotients within {quotient:.1e}")
+    print(f"{name}: {len(forward)} values (float32 and double differ by at most {worst:.1e}), "
+          f"{len(gradients)} gradients, {len(cotangents)} cotangents, difference quotients within {quotient:.1e}")
 
 
 def main() -> None:

@@ -49,14 +49,12 @@ def gather(x, indices, axis=0):
     return picked.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1:])
 
 
-def constant_of_shape(shape, value=None):
-    fill = torch.zeros(1) if value is None else torch.from_numpy(numpy_helper.to_array(value).copy())
-    return fill.reshape(()).expand(shape.tolist()).clone()
+def layer_norm(x, weight, bias=None, axis=-1, epsilon=1e-5):
+    return F.layer_norm(x, x.shape[axis:], weight, bias, epsilon)
 
 
-def cast(x, to, **_):
-    dtype = torch.from_numpy(np.empty(0, helper.tensor_dtype_to_np_dtype(to))).dtype
-    return x.to(torch.float64 if dtype.is_floating_point else dtype)
+def cross_entropy(scores, labels, reduction=b"mean"):
+    return F.cross_entropy(scores, labels, reduction=reduction.decode())
 
 
 def reduce(call):
@@ -77,19 +75,20 @@ def split(x, sizes=None, axis=0, num_outputs=None):
 
 
 OPERATORS = {
-    "Abs": torch.abs, "Add": torch.add, "And": torch.logical_and, "BatchNormalization": batch_norm,
-    "Cast": cast, "Concat": lambda *x, axis: torch.cat(x, axis), "ConstantOfShape": constant_of_shape, "Conv": conv,
+    "Abs": torch.abs, "Add": torch.add, "BatchNormalization": batch_norm,
+    "Concat": lambda *x, axis: torch.cat(x, axis), "Conv": conv,
     "Div": torch.div, "Dropout": lambda x, ratio=None, training=None: x.clone(),
+    "Expand": lambda x, shape: x.expand(torch.broadcast_shapes(x.shape, shape.tolist())).clone(),
     "Flatten": lambda x, axis=1: x.reshape(int(np.prod(x.shape[:axis])), -1), "Gather": gather,
     "Gelu": lambda x, approximate=b"none": F.gelu(x, approximate=approximate.decode()), "Gemm": gemm,
     "Greater": torch.gt, "Identity": torch.clone,
-    "LayerNormalization": lambda x, w, b=None, axis=-1, epsilon=1e-5, **_: F.layer_norm(x, x.shape[axis:], w, b, epsilon),
+    "LayerNormalization": layer_norm,
     "MatMul": torch.matmul, "MaxPool": max_pool, "Mul": torch.mul,
     "Range": lambda start, limit, step: torch.arange(int(start), int(limit), int(step)),
-    "ReduceMax": reduce(torch.amax), "ReduceMean": reduce(torch.mean), "ReduceSum": reduce(torch.sum),
+    "ReduceMax": reduce(torch.amax),
     "Relu": F.relu, "Reshape": reshape, "Shape": lambda x, **_: torch.tensor(x.shape),
     "Softmax": lambda x, axis=-1: torch.softmax(x, axis),
-    "SoftmaxCrossEntropyLoss": lambda x, target, reduction=b"mean": F.cross_entropy(x, target, reduction=reduction.decode()),
+    "SoftmaxCrossEntropyLoss": cross_entropy,
     "Split": split, "Sqrt": torch.sqrt, "Squeeze": lambda x, axes: x.squeeze(tuple(axes.tolist())), "Sub": torch.sub,
     "Transpose": lambda x, perm: x.permute(perm).clone(),
     "Trilu": lambda x, upper=1: torch.triu(x) if upper else torch.tril(x),

@@ -1,0 +1,34 @@
+// Shape: concrete dimensions of a tensor, outermost first, and what follows from them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/result.h"
+
+namespace nabla::engine {
+
+using Shape = std::vector<std::int64_t>;
+using ShapeView = std::span<const std::int64_t>;
+
+/// Ranks above this are refused when a file is read.
+inline constexpr std::size_t kMaxRank = 64;
+
+/// Product of the dimensions; 1 for rank 0. The shape must have passed checkShape.
+std::int64_t elementCount(ShapeView shape);
+/// Errors (Read): a negative dimension, rank above kMaxRank, a product beyond 2^62.
+Result<void> checkShape(ShapeView shape);
+/// Row-major strides in elements, the same length as shape.
+std::vector<std::int64_t> rowMajorStrides(ShapeView shape);
+/// `[2,3]`; `[]` for a scalar.
+std::string toString(ShapeView shape);
+
+/// NumPy/ONNX multidirectional broadcasting. Errors (Run) name both shapes.
+Result<Shape> broadcastShapes(ShapeView a, ShapeView b);
+
+/// Brings `axis` into [0, rank). Errors (Run): out of [-rank, rank). `what` names it in the message.
+Result<std::int64_t> normalizeAxis(std::int64_t axis, std::size_t rank, std::string_view what = "axis");
+
+} // namespace nabla::engine

@@ -42,7 +42,8 @@ ClockPair sampleClockPair(ClockSource source) {
     return best;
 }
 
-ClockConversion::ClockConversion(ClockSource source) : m_source(source) {
+ClockConversion::ClockConversion(ClockSource source)
+    : m_source(source) {
     m_pairs.push_back(sampleClockPair(source));
     timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -52,7 +53,7 @@ ClockConversion::ClockConversion(ClockSource source) : m_source(source) {
 void ClockConversion::refresh() {
     const ClockPair now = sampleClockPair(m_source);
     if (now.ticks <= m_pairs.back().ticks)
-        return;   // no bracket, or called twice within the clock's resolution
+        return; // no bracket, or called twice within the clock's resolution
     const bool lastIsKept = m_pairs.size() < 2 || m_pairs.back().ns - m_pairs[m_pairs.size() - 2].ns >= kPairDistanceNs;
     if (lastIsKept)
         m_pairs.push_back(now);

@@ -13,8 +13,8 @@
 namespace nabla::engine {
 
 enum class ClockSource : std::uint8_t {
-    Tsc,         ///< rdtsc; only where the kernel's own clock source is `tsc`
-    Monotonic,   ///< CLOCK_MONOTONIC_RAW in nanoseconds
+    Tsc, ///< rdtsc; only where the kernel's own clock source is `tsc`
+    Monotonic, ///< CLOCK_MONOTONIC_RAW in nanoseconds
 };
 
 /// Tsc on x86-64 when /sys/devices/system/clocksource/clocksource0/current_clocksource says `tsc`, else Monotonic.
@@ -69,7 +69,7 @@ public:
 private:
     ClockSource m_source;
     std::int64_t m_utcEpochNs = 0;
-    std::vector<ClockPair> m_pairs;   // ascending; all but the last are a second or more apart
+    std::vector<ClockPair> m_pairs; // ascending; all but the last are a second or more apart
 };
 
 } // namespace nabla::engine

@@ -12,24 +12,24 @@
 namespace nabla::engine {
 
 /// Which part of a training step something belongs to.
-enum class Phase : std::uint8_t { None, Forward, Backward, Optimizer };
+
 
 enum class RecordKind : std::uint8_t {
-    Step,      ///< one plan step: start, end, node, planStep, kernel, phase
-    Run,       ///< one execution of a plan: start, end, phase; iteration says which
-    Alloc,     ///< a value became alive in the arena; see EventRecord::allocation()
-    Free,      ///< its place was given back
-    Counter,   ///< a number: start is the time, `end` the bits of a double, `node` the counter
+    Step, ///< one plan step: start, end, node, planStep, kernel, phase
+    Run, ///< one execution of a plan: start, end, phase; iteration says which
+    Alloc, ///< a value became alive in the arena; see EventRecord::allocation()
+    Free, ///< its place was given back
+    Counter, ///< a number: start is the time, `end` the bits of a double, `node` the counter
 };
 
 /// What a producer stores. The meaning of the fields depends on `kind`.
 struct EventRecord {
-    std::uint64_t start = 0;       ///< ticks
-    std::uint64_t end = 0;         ///< ticks; Alloc, Free: offset in the arena; Counter: bits of the value
-    std::uint32_t node = 0;        ///< node id; Alloc, Free: value id; Counter: counter id
-    std::uint32_t planStep = 0;    ///< index in the plan; Alloc, Free: low half of the size
-    std::uint32_t iteration = 0;   ///< 1, 2, ... : the execution it belongs to
-    std::uint16_t kernel = 0;      ///< index of the kernel that ran; Alloc, Free: bits 32..47 of the size
+    std::uint64_t start = 0; ///< ticks
+    std::uint64_t end = 0; ///< ticks; Alloc, Free: offset in the arena; Counter: bits of the value
+    std::uint32_t node = 0; ///< node id; Alloc, Free: value id; Counter: counter id
+    std::uint32_t planStep = 0; ///< index in the plan; Alloc, Free: low half of the size
+    std::uint32_t iteration = 0; ///< 1, 2, ... : the execution it belongs to
+    std::uint16_t kernel = 0; ///< index of the kernel that ran; Alloc, Free: bits 32..47 of the size
     Phase phase = Phase::None;
     RecordKind kind = RecordKind::Step;
 
@@ -49,7 +49,8 @@ class EventRing {
 public:
     /// capacity: a power of two. The memory is touched here, so that push() meets no page fault.
     explicit EventRing(std::size_t capacity)
-        : m_mask(capacity - 1), m_slots(std::make_unique<EventRecord[]>(capacity)) { }
+        : m_mask(capacity - 1)
+        , m_slots(std::make_unique<EventRecord[]>(capacity)) { }
 
     /// Stores one record, or counts it as dropped when the consumer is a whole ring behind.
     void push(const EventRecord& record) {

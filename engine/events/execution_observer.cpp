@@ -28,7 +28,7 @@ OwnedRings& ownedRings() {
 }
 
 std::string currentThreadName() {
-    std::array<char, 16> name{};   // the kernel's limit, with the NUL
+    std::array<char, 16> name{}; // the kernel's limit, with the NUL
     if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0)
         return {};
     return name.data();
@@ -42,7 +42,9 @@ std::uint64_t nextObserverId() {
 } // namespace
 
 ExecutionObserver::ExecutionObserver(std::size_t ringCapacity, ClockSource source)
-    : m_source(source), m_id(nextObserverId()), m_capacity(ringCapacity) {
+    : m_source(source)
+    , m_id(nextObserverId())
+    , m_capacity(ringCapacity) {
     NABLA_ASSERT(ringCapacity > 0 && (ringCapacity & (ringCapacity - 1)) == 0, "ring capacity is not a power of two");
 }
 
@@ -81,7 +83,7 @@ void ExecutionObserver::start() {
     {
         const std::lock_guard lock(m_mutex);
         for (const auto& thread : m_rings) {
-            thread->ring.drain([](std::span<const EventRecord>) { });
+            thread->ring.drain([](std::span<const EventRecord>) {});
             thread->droppedBefore = thread->ring.dropped();
         }
     }

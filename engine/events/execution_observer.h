@@ -11,9 +11,9 @@
 //     }
 //     run.counter(kLossCounter, loss);
 //
-// When recording is off a RunScope holds no observer and each hook is one predictable branch. When it is on, a StepScope
-// is two clock reads and a 32-byte store into the thread's own ring: no lock, no allocation, no virtual call. The first
-// event on a thread takes a lock and makes the ring; prepareThread() does that beforehand.
+// When recording is off a RunScope holds no observer and each hook is one predictable branch. When it is on, a
+// StepScope is two clock reads and a 32-byte store into the thread's own ring: no lock, no allocation, no virtual call.
+// The first event on a thread takes a lock and makes the ring; prepareThread() does that beforehand.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,17 @@ inline constexpr std::uint32_t kLossCounter = 1;
 
 /// The ring of one thread and who that is.
 struct ThreadRing {
-    explicit ThreadRing(std::size_t capacity) : ring(capacity) { }
+    explicit ThreadRing(std::size_t capacity)
+        : ring(capacity) { }
     EventRing ring;
-    std::int32_t threadId = 0;           ///< the kernel's tid
+    std::int32_t threadId = 0; ///< the kernel's tid
     std::string threadName;
-    std::uint64_t droppedBefore = 0;     ///< drops of earlier recordings and of earlier owners of the ring
-    std::atomic<bool> abandoned{false};  ///< the thread has ended
+    std::uint64_t droppedBefore = 0; ///< drops of earlier recordings and of earlier owners of the ring
+    std::atomic<bool> abandoned{false}; ///< the thread has ended
 };
 
-/// Collects the events of every thread. One object serves any number of recordings, one after the other; it must outlive
-/// every run that was given it.
+/// Collects the events of every thread. One object serves any number of recordings, one after the other; it must
+/// outlive every run that was given it.
 class ExecutionObserver {
 public:
     /// ringCapacity: records a thread, a power of two.
@@ -60,8 +61,8 @@ public:
     void start();
     /// Recorder's side: hooks become no-ops; what is in the rings stays for a last drain().
     void stop();
-    /// Recorder's side, one thread at a time: hands over `sink(const ThreadRing&, std::span<const EventRecord>)` for every
-    /// ring. Returns the number of records. Records of one thread come in the order in which they ended.
+    /// Recorder's side, one thread at a time: hands over `sink(const ThreadRing&, std::span<const EventRecord>)` for
+    /// every ring. Returns the number of records. Records of one thread come in the order in which they ended.
     template <typename Sink> std::size_t drain(Sink&& sink) {
         std::size_t count = 0;
         const std::lock_guard lock(m_mutex);
@@ -189,8 +190,7 @@ public:
         if (!m_observer) [[likely]]
             return;
         const std::uint64_t now = readTicks(m_observer->m_source);
-        m_observer->ring().push(
-            {m_start, now, m_node, m_planStep, m_iteration, m_kernel, m_phase, RecordKind::Step});
+        m_observer->ring().push({m_start, now, m_node, m_planStep, m_iteration, m_kernel, m_phase, RecordKind::Step});
     }
     StepScope(const StepScope&) = delete;
     StepScope& operator=(const StepScope&) = delete;

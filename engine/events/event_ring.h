@@ -9,15 +9,14 @@
 #include <memory>
 #include <span>
 
+#include "engine/base/phase.h"
+
 namespace nabla::engine {
-
-/// Which part of a training step something belongs to.
-
 
 enum class RecordKind : std::uint8_t {
     Step, ///< one plan step: start, end, node, planStep, kernel, phase
     Run, ///< one execution of a plan: start, end, phase; iteration says which
-    Alloc, ///< a value became alive in the arena; see EventRecord::allocation()
+    Alloc, ///< a value became alive in the arena; bytes() is its size
     Free, ///< its place was given back
     Counter, ///< a number: start is the time, `end` the bits of a double, `node` the counter
 };

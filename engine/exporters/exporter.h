@@ -1,0 +1,23 @@
+// Writing a graph as an ONNX file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/base/stop.h"
+#include "engine/graph/graph.h"
+
+namespace nabla::engine {
+
+struct ExportOptions {
+    std::int64_t opset = 0; ///< 0 = the graph's own
+    JobControl job;
+};
+
+/// The bytes of a ModelProto. Errors (Run): more than 2 GiB (saveOnnx writes external data beside the file then); an operator of a foreign
+/// dialect; an opset the graph cannot be brought to. Nodes of our domain `nabla` are expanded into ONNX nodes first.
+Result<std::string> exportOnnx(const Graph& graph, const ExportOptions& options = {});
+/// Writes aside and renames.
+Result<void> saveOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
+
+} // namespace nabla::engine

@@ -1,0 +1,166 @@
+// OpDef: all the engine knows about one operator, in one table row.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/result.h"
+#include "engine/base/stop.h"
+#include "engine/base/thread_pool.h"
+#include "engine/graph/graph.h"
+#include "engine/schema/schema.h"
+#include "engine/tensor/runtime_value.h"
+
+namespace nabla::engine {
+
+/// Runs a body graph (If, Loop, Scan): its inputs, then its captures, in; its outputs out. Supplied by whoever executes.
+using RunBody = std::function<Result<std::vector<RuntimeValue>>(const GraphPtr& body, std::vector<RuntimeValue> inputs, std::vector<RuntimeValue> captures)>;
+
+/// Everything a kernel sees. Outputs are made through makeOutput so that the executor may place them in its arena.
+class KernelContext {
+public:
+    KernelContext(const Node& node, std::int64_t opset, std::span<const RuntimeValue> inputs, std::span<RuntimeValue> outputs)
+        : m_node(node), m_opset(opset), m_inputs(inputs), m_outputs(outputs) { }
+
+    const Node& node() const { return m_node; }
+    std::int64_t opset() const { return m_opset; }
+
+    std::size_t inputCount() const { return m_inputs.size(); }
+    bool hasInput(std::size_t i) const { return i < m_inputs.size() && !m_inputs[i].absent(); }
+    /// The tensor of an input; undefined when omitted or not a tensor.
+    const Tensor& input(std::size_t i) const;
+    const RuntimeValue& inputValue(std::size_t i) const;
+    std::size_t outputCount() const { return m_outputs.size(); }
+    bool wantsOutput(std::size_t i) const { return i < m_node.outputs.size() && m_node.outputs[i]; }
+
+    /// Memory for output i: in the arena when the plan placed it and the shape is as planned, else own memory. Contents are unspecified.
+    Result<Tensor> makeOutput(std::size_t i, DType dtype, const Shape& shape) const;
+    void setOutput(std::size_t i, RuntimeValue value) const { m_outputs[i] = std::move(value); }
+
+    /// The node's attribute, else the schema's default, else 0 / empty.
+    std::int64_t intAttribute(std::string_view name) const;
+    float floatAttribute(std::string_view name) const;
+    std::string stringAttribute(std::string_view name) const;
+    std::vector<std::int64_t> intsAttribute(std::string_view name) const;
+    std::vector<float> floatsAttribute(std::string_view name) const;
+    bool hasAttribute(std::string_view name) const { return m_node.attribute(name) != nullptr; }
+
+    // Set by the executor; all may be empty.
+    RunBody runBody;
+    ThreadPool* pool = nullptr;           ///< for parallelFor inside a large kernel
+    std::mt19937_64* random = nullptr;    ///< the run's generator; its seed is recorded
+    std::function<Result<Tensor>(std::size_t output, DType, const Shape&)> place; ///< arena placement
+    const JobControl* job = nullptr;
+    std::span<const RuntimeValue> captures; ///< values of node().captures
+
+private:
+    const Node& m_node;
+    std::int64_t m_opset;
+    std::span<const RuntimeValue> m_inputs;
+    std::span<RuntimeValue> m_outputs;
+};
+
+/// The reference kernel: the definition, written to be read. Right in every type the schema allows.
+using RunFunction = Result<void> (*)(const KernelContext&);
+
+class GradientBuilder;
+/// Cotangents that arrive at the outputs, one per output; none = no path leads there.
+using OutputGrads = std::span<const ValueId>;
+/// Cotangents of the inputs, one per input (captures after them for control flow); none = no gradient.
+using Gradients = Result<std::vector<ValueId>>;
+using GradientFunction = Gradients (*)(GradientBuilder&, const Node&, OutputGrads);
+
+/// A rule, or the reason why there is none. Has no default: leaving it out of a row does not compile.
+class GradientRule {
+public:
+    constexpr GradientRule(GradientFunction function) : m_rule(function) { }
+    friend constexpr GradientRule notDifferentiable(std::string_view why);
+    friend constexpr GradientRule throughBody();
+
+    constexpr GradientFunction rule() const { return m_rule; }
+    constexpr std::string_view reason() const { return m_reason; }
+    constexpr bool usesBody() const { return m_body; }
+
+private:
+    constexpr GradientRule(std::string_view why, bool body) : m_reason(why), m_body(body) { }
+    GradientFunction m_rule = nullptr;
+    std::string_view m_reason;
+    bool m_body = false;
+};
+/// No gradient flows through (integer results, comparisons, shapes): the path is cut with this reason.
+constexpr GradientRule notDifferentiable(std::string_view why) { return {why, false}; }
+/// Differentiate the operator's function body.
+constexpr GradientRule throughBody() { return {"", true}; }
+
+/// How an operator runs.
+class RunRule {
+public:
+    constexpr RunRule(RunFunction function) : m_run(function) { }
+    friend constexpr RunRule expandBody();
+    friend constexpr RunRule controlFlow(RunFunction function);
+    constexpr RunFunction run() const { return m_run; }
+    constexpr bool expands() const { return m_expands; }
+    constexpr bool isControlFlow() const { return m_control; }
+
+private:
+    constexpr RunRule(RunFunction function, bool expanding, bool control) : m_run(function), m_expands(expanding), m_control(control) { }
+    RunFunction m_run = nullptr;
+    bool m_expands = false, m_control = false;
+};
+/// By its function body only.
+constexpr RunRule expandBody() { return {nullptr, true, false}; }
+/// By a kernel that calls KernelContext::runBody.
+constexpr RunRule controlFlow(RunFunction function) { return {function, false, true}; }
+
+/// Work of one node on concrete shapes.
+struct NodeCost {
+    std::int64_t flops = 0;        ///< a multiply-add counts two
+    std::int64_t bytesRead = 0, bytesWritten = 0;
+    bool known = false;            ///< false: a shape is not known before running
+};
+struct CostInputs {
+    const Node& node;
+    std::span<const std::optional<Shape>> inputs, outputs;
+    std::span<const DType> inputTypes, outputTypes;
+};
+/// FLOPs only; bytes are the sum of the inputs and outputs unless the operator says otherwise.
+using CostFunction = std::int64_t (*)(const CostInputs&);
+
+/// Lifts a node of an older version one or more versions up, by emitting the newer form. `from` is the newest version the entry applies to.
+class GraphEditor;
+struct UpgradeContext {
+    GraphEditor& editor;
+    const Node& node;
+    std::int64_t opset;                                     ///< of the graph the node came from
+    std::function<ValueType(ValueId)> type;                 ///< what is known of a value's type
+};
+struct Upgrade {
+    std::int64_t through;                                   ///< applies to nodes whose schema version is at most this
+    Result<void> (*apply)(UpgradeContext&);                 ///< replaces the node (outputs keep their ids through replaceNode or replaceUses)
+};
+
+/// One operator. Documentation, attributes, defaults, types and shape inference come from its schema and are not typed again.
+struct OpDef {
+    std::string_view name;
+    std::string_view domain = "";
+    std::int64_t since;                 ///< version of the schema the row is written for: the newest
+    std::string_view source;            ///< where the definition stands
+    RunRule run;
+    GradientRule gradient;
+    CostFunction flops = nullptr;       ///< null: one FLOP per output element if the operator computes, see analysis/cost.h
+    std::span<const Upgrade> upgrades = {};
+    /// Rules for symbolic dimensions that the library loses.
+    std::optional<ValueType> (*refineShape)(const Graph&, const Node&, const InferenceInputs&, std::size_t output) = nullptr;
+};
+
+/// The row of an operator; null when nobody registered it.
+const OpDef* findOp(std::string_view name, std::string_view domain);
+/// Every registered operator, family by family.
+std::span<const OpDef* const> allOps();
+
+} // namespace nabla::engine

@@ -1,8 +1,9 @@
 # Compiler settings, as the target `nabla_options` that every target of ours links privately.
 find_program(NABLA_CCACHE ccache)
 if(NABLA_CCACHE)
-    # The two sloppiness flags are what ccache asks for beside precompiled headers.
-    set(launcher "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;CCACHE_NOHASHDIR=1;${NABLA_CCACHE}")
+    # The sloppiness flags are what ccache asks for beside precompiled headers; the base folder makes paths relative, so that
+    # a second clone finds the first one's objects.
+    set(launcher "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;CCACHE_NOHASHDIR=1;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};${NABLA_CCACHE}")
     set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
     set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()

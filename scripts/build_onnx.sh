@@ -31,7 +31,7 @@ if command -v ccache >/dev/null; then
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 cmake -S "$root/cmake/onnx" -B "$out/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
-    -DONNX_WHEEL="$out/package" "${launcher[@]}" --log-level=WARNING
+    -DONNX_WHEEL="$out/package" "${launcher[@]}" >"$out/configure.log" || { cat "$out/configure.log" >&2; exit 1; }
 cmake --build "$out/build" -- --quiet
 cmake --install "$out/build" --prefix "$out" >/dev/null
 printf '%s' "$recipe" >"$out/stamp"

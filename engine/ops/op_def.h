@@ -156,10 +156,15 @@ struct OpDef {
     std::span<const Upgrade> upgrades = {};
     /// Rules for symbolic dimensions that the library loses.
     std::optional<ValueType> (*refineShape)(const Graph&, const Node&, const InferenceInputs&, std::size_t output) = nullptr;
+    /// An expansion into standard operators for an operator whose schema has no function body (recurrent ones, ours): same contract as
+    /// functionBody(). throughBody() differentiates it.
+    Result<GraphPtr> (*body)(const Node&, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr&) = nullptr;
 };
 
 /// The row of an operator; null when nobody registered it.
 const OpDef* findOp(std::string_view name, std::string_view domain);
+/// The body to expand or differentiate a node by: the row's own, else the schema's function body; null when there is neither.
+Result<GraphPtr> operatorBody(const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids);
 /// Every registered operator, family by family.
 std::span<const OpDef* const> allOps();
 

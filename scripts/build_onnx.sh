@@ -17,7 +17,7 @@ if [[ -f $out/lib/libonnx.a && -f $out/stamp && $(<"$out/stamp") == "$recipe" ]]
 fi
 
 echo "onnx: fetching the package"
-rm -rf "$out/stamp" "$out/wheel" "$out/package" "$out/lib" "$out/include"
+rm -rf "${out:?}"/{stamp,wheel,package,lib,include}
 python3 -m pip download --quiet --disable-pip-version-check --no-deps --python-version 311 \
     --platform manylinux_2_28_x86_64 --only-binary=:all: --require-hashes \
     --requirement "$root/scripts/onnx_package.txt" --dest "$out/wheel"

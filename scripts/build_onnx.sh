@@ -10,14 +10,13 @@ mkdir -p "$out"
 exec 9>"$out/lock"
 flock 9
 
-recipe=$(cat "$root/scripts/build_onnx.sh" "$root/scripts/onnx_package.txt" "$root/cmake/onnx/CMakeLists.txt" \
-    <(protoc --version) <(g++ -dumpfullversion) | sha256sum)
+recipe=$(cat "$root/scripts/onnx_package.txt" "$root/cmake/onnx/CMakeLists.txt" <(protoc --version) <(g++ -dumpfullversion) | sha256sum)
 if [[ -f $out/lib/libonnx.a && -f $out/stamp && $(<"$out/stamp") == "$recipe" ]]; then
     exit 0
 fi
 
 echo "onnx: fetching the package"
-rm -rf "${out:?}"/{stamp,wheel,package,lib,include}
+rm -rf "${out:?}"/{wheel,package,installed}
 python3 -m pip download --quiet --disable-pip-version-check --no-deps --python-version 311 \
     --platform manylinux_2_28_x86_64 --only-binary=:all: --require-hashes \
     --requirement "$root/scripts/onnx_package.txt" --dest "$out/wheel"
@@ -30,9 +29,14 @@ if command -v ccache >/dev/null; then
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
-cmake -S "$root/cmake/onnx" -B "$out/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
-    -DONNX_WHEEL="$out/package" "${launcher[@]}" >"$out/configure.log" || { cat "$out/configure.log" >&2; exit 1; }
+cmake -S "$root/cmake/onnx" -B "$out/build" -G Ninja -DONNX_WHEEL="$out/package" "${launcher[@]}" >"$out/configure.log" ||
+    { cat "$out/configure.log" >&2; exit 1; }
 cmake --build "$out/build" -- --quiet
-cmake --install "$out/build" --prefix "$out" >/dev/null
+cmake --install "$out/build" --prefix "$out/installed" >/dev/null
+
+# Put in place only when whole: an interrupted build leaves the old library, or none.
+rm -rf "${out:?}"/{lib,include}
+mv "$out/installed/lib" "$out/installed/include" "$out"
+rm -rf "$out/installed"
 printf '%s' "$recipe" >"$out/stamp"
 echo "onnx: ready in build/onnx"

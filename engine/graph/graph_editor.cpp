@@ -234,6 +234,35 @@ void GraphEditor::removeNode(NodeId id) {
     }
 }
 
+void GraphEditor::removeNodeKeepingOutputs(NodeId id) {
+    Node node = *m_graph.node(id);
+    for (const ValueId value : node.outputs) {
+        if (!value)
+            continue;
+        Value kept = copyOf(m_graph, value);
+        kept.producer = {};
+        kept.outputIndex = 0;
+        m_graph.m_values.set(value.value, std::make_shared<const Value>(std::move(kept)));
+    }
+    node.outputs.clear();
+    replaceNode(std::move(node));
+    removeNode(id);
+}
+
+ValueId GraphEditor::appendOutput(NodeId id, std::string name, ValueType type) {
+    const Node* old = m_graph.node(id);
+    NABLA_ASSERT(old, "the node that gets an output is in the graph");
+    const ValueId made = declareValue(std::move(name), std::move(type));
+    Value value = copyOf(m_graph, made);
+    value.producer = id;
+    value.outputIndex = static_cast<std::uint32_t>(old->outputs.size());
+    m_graph.m_values.set(made.value, std::make_shared<const Value>(std::move(value)));
+    Node node = *old;
+    node.outputs.push_back(made);
+    replaceNode(std::move(node));
+    return made;
+}
+
 void GraphEditor::removeValue(ValueId id) {
     if (const Value* value = m_graph.value(id); value && m_namesIndexed)
         m_names.erase(value->name);

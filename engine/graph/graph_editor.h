@@ -53,6 +53,8 @@ public:
     ValueId declareValue(std::string name, ValueType type = {});
     NodeId addWithOutputs(NodeSpec spec, std::vector<ValueId> outputs);
     std::vector<ValueId> outputs(NodeId id) const;
+    /// One more output of a node that is there already (a Loop that also records its states).
+    ValueId appendOutput(NodeId node, std::string name, ValueType type = {});
 
     void setOutputs(std::vector<ValueId> outputs);
     void setInputs(std::vector<ValueId> inputs);
@@ -68,6 +70,8 @@ public:
     /// Puts another node into the slot of `node.id`; outputs must keep their ids.
     void replaceNode(Node node);
     void removeNode(NodeId id);     ///< its outputs go too; they must have no reader left
+    /// Removes the node but keeps its output values, so that others made by addWithOutputs can take them over under the same ids.
+    void removeNodeKeepingOutputs(NodeId id);
     void removeValue(ValueId id);   ///< an input, initializer or dangling value without readers
     /// Every reader of `from` (nodes, captures, graph outputs) reads `to` from now on. When `from` is a graph output, `to` takes over
     /// its name, since output names are part of the model; canReplace says whether that is possible.

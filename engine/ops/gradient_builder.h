@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/graph/graph_editor.h"
@@ -11,10 +12,27 @@
 
 namespace nabla::engine {
 
+/// What a control-flow rule asks for: the vector-Jacobian product of a body, written into a backward body under construction.
+struct BodyVjpRequest {
+    GraphEditor& editor;              ///< of the backward body
+    GraphPtr body;                    ///< the forward body; its nodes are copied and run again
+    std::vector<ValueId> inputs;      ///< values of `editor` that the body's inputs stand for
+    std::vector<ValueId> captures;    ///< the same for its captures
+    std::vector<ValueId> outputGrads; ///< cotangent per body output; none = no path
+    std::vector<bool> wanted;         ///< per input, then per capture
+    const Node& forward;              ///< the control-flow node
+};
+/// Supplied by autodiff to the rules of If, Loop and Scan.
+struct BodySupport {
+    /// Cotangents of the body's inputs, then captures; none = not wanted or not reached.
+    std::function<Result<std::vector<ValueId>>(const BodyVjpRequest&)> vjp;
+    /// Types of the values of another editor.
+    std::function<std::function<ValueType(ValueId)>(const GraphEditor&)> typesIn;
+};
+
 /// Appends nodes to the joint graph on behalf of one forward node. Every node made carries gradientOf and createdBy `grad/<Op>`.
 class GradientBuilder {
 public:
-    /// Differentiates a body for control-flow rules; supplied by autodiff. See autodiff/body_grad.h.
     using TypeOf = std::function<ValueType(ValueId)>;
 
     GradientBuilder(GraphEditor& editor, const Node& forward, TypeOf typeOf, std::vector<bool> wanted);
@@ -44,14 +62,20 @@ public:
     ValueId reshapeLike(ValueId a, ValueId like);          ///< Reshape to the run-time shape of `like`
     ValueId zerosLike(ValueId like);                       ///< ConstantOfShape of its shape and type
     ValueId castLike(ValueId a, ValueId like);             ///< Cast to the static element type of `like`
+    /// No axes: `a` itself.
     ValueId reduceSum(ValueId a, std::vector<std::int64_t> axes, bool keepDims);
     /// Undoes broadcasting: sums `cotangent` over the axes along which `like` was repeated, and gives it the shape of `like`. With static
     /// shapes a ReduceSum and Reshape; with symbolic ones the axes are computed at run time. The only place that does this.
     ValueId unbroadcast(ValueId cotangent, ValueId like);
 
-    ValueType type(ValueId value) const { return m_typeOf(value); }
-    DType dtype(ValueId value) const { return m_typeOf(value).elementType; }
+    /// What the caller knows of it; for values this rule made, inferred from the nodes it emitted.
+    ValueType type(ValueId value) const;
+    DType dtype(ValueId value) const { return type(value).elementType; }
     std::optional<std::size_t> rank(ValueId value) const;
+
+    /// For the rules of control flow (control_flow_grad.cpp); null where bodies cannot be differentiated.
+    const BodySupport* bodySupport() const { return m_bodySupport; }
+    void setBodySupport(const BodySupport* support) { m_bodySupport = support; }
 
 private:
     GraphEditor& m_editor;
@@ -59,6 +83,8 @@ private:
     TypeOf m_typeOf;
     std::vector<bool> m_wanted;
     std::shared_ptr<const std::string> m_createdBy;
+    mutable std::unordered_map<ValueId, ValueType> m_inferred; // of values made by this rule
+    const BodySupport* m_bodySupport = nullptr;
 };
 
 inline Attribute intAttr(std::string name, std::int64_t value) { return {std::move(name), value}; }

@@ -131,7 +131,8 @@ struct CostInputs {
 /// FLOPs only; bytes are the sum of the inputs and outputs unless the operator says otherwise.
 using CostFunction = std::int64_t (*)(const CostInputs&);
 
-/// Lifts a node of an older version one or more versions up, by emitting the newer form. `from` is the newest version the entry applies to.
+/// Lifts a node of an older version, by emitting the newer form. A row's entries are sorted by `through`, ascending; the first one that
+/// applies (schema version of the node <= through) is used, alone, and lifts to the newest version.
 class GraphEditor;
 struct UpgradeContext {
     GraphEditor& editor;

@@ -1,0 +1,63 @@
+// The explicit list of operator families: nothing registers itself, the linker would drop it.
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "engine/ops/op_def.h"
+
+// One line a family; each is a function in a file of its own that returns its rows.
+#define NABLA_OP_FAMILIES(FAMILY)
+
+namespace nabla::engine {
+
+#define NABLA_DECLARE(name) std::span<const OpDef> name();
+NABLA_OP_FAMILIES(NABLA_DECLARE)
+#undef NABLA_DECLARE
+
+namespace {
+
+using Family = std::span<const OpDef> (*)();
+
+std::vector<Family> families() {
+    return {
+#define NABLA_LIST(name) name,
+        NABLA_OP_FAMILIES(NABLA_LIST)
+#undef NABLA_LIST
+    };
+}
+
+/// The rows by name and in order; built when first asked for, never changed after.
+struct Registry {
+    std::vector<const OpDef*> rows;
+    std::unordered_map<std::string, const OpDef*> byKey;
+
+    static std::string key(std::string_view name, std::string_view domain) {
+        return std::string(domain == "ai.onnx" ? "" : domain) + ':' + std::string(name);
+    }
+    Registry() {
+        for (const Family family : families()) {
+            for (const OpDef& row : family()) {
+                rows.push_back(&row);
+                [[maybe_unused]] const bool isNew = byKey.emplace(key(row.name, row.domain), &row).second;
+                NABLA_ASSERT(isNew, "an operator has one row");
+            }
+        }
+    }
+};
+
+const Registry& registry() {
+    static const Registry all;
+    return all;
+}
+
+} // namespace
+
+const OpDef* findOp(std::string_view name, std::string_view domain) {
+    const auto& byKey = registry().byKey;
+    const auto it = byKey.find(Registry::key(name, domain));
+    return it == byKey.end() ? nullptr : it->second;
+}
+
+std::span<const OpDef* const> allOps() { return registry().rows; }
+
+} // namespace nabla::engine

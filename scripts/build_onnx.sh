@@ -16,7 +16,8 @@ if [[ -f $out/lib/libonnx.a && -f $out/stamp && $(<"$out/stamp") == "$recipe" ]]
 fi
 
 echo "onnx: fetching the package"
-rm -rf "${out:?}"/{wheel,package,installed}
+# Unpacked files carry the dates of the package: a build folder of another version would take them for unchanged.
+rm -rf "${out:?}"/{wheel,package,build,installed}
 python3 -m pip download --quiet --disable-pip-version-check --no-deps --python-version 311 \
     --platform manylinux_2_28_x86_64 --only-binary=:all: --require-hashes \
     --requirement "$root/scripts/onnx_package.txt" --dest "$out/wheel"

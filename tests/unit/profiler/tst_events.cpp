@@ -148,13 +148,14 @@ private slots:
                     StepScope step(run, i, 0, 0, Phase::Forward);
             });
         }
-        std::map<const ThreadRing*, std::uint32_t> next;
+        // By thread too: the ring of one that has ended serves a later one.
+        std::map<std::pair<const ThreadRing*, std::int32_t>, std::uint32_t> next;
         std::size_t total = 0;
         bool inOrder = true;
         const auto sink = [&](const ThreadRing& thread, std::span<const EventRecord> records) {
             total += records.size();
             for (const EventRecord& record : records)
-                inOrder = inOrder && record.node == next[&thread]++;
+                inOrder = inOrder && record.node == next[{&thread, thread.threadId}]++;
         };
         while (total < std::size_t{4} * kCount && observer.dropped() == 0)
             observer.drain(sink);

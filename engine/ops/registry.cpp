@@ -6,7 +6,12 @@
 #include "engine/ops/op_def.h"
 
 // One line a family; each is a function in a file of its own that returns its rows.
-#define NABLA_OP_FAMILIES(FAMILY)
+#define NABLA_OP_FAMILIES(FAMILY) \
+    FAMILY(arithmeticOps) \
+    FAMILY(unaryMathOps) \
+    FAMILY(matMulOps) \
+    FAMILY(einsumOps) \
+    FAMILY(convOps)
 
 namespace nabla::engine {
 

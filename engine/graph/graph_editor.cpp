@@ -98,6 +98,12 @@ void GraphEditor::setDeclaredType(ValueId id, ValueType type) {
     m_graph.m_values.set(id.value, std::make_shared<const Value>(std::move(value)));
 }
 
+void GraphEditor::setValueDoc(ValueId id, std::string doc) {
+    Value value = copyOf(m_graph, id);
+    value.doc = std::move(doc);
+    m_graph.m_values.set(id.value, std::make_shared<const Value>(std::move(value)));
+}
+
 void GraphEditor::renameValue(ValueId id, std::string name) {
     indexNames();
     Value value = copyOf(m_graph, id);
@@ -247,6 +253,20 @@ void GraphEditor::removeNodeKeepingOutputs(NodeId id) {
     node.outputs.clear();
     replaceNode(std::move(node));
     removeNode(id);
+}
+
+void GraphEditor::takeOver(ValueId kept, ValueId made) {
+    const Value old = copyOf(m_graph, made);
+    Value value = copyOf(m_graph, kept);
+    NABLA_ASSERT(old.producer && !value.producer, "a value without producer takes over one that has a producer");
+    replaceUses(made, kept);
+    value.producer = old.producer;
+    value.outputIndex = old.outputIndex;
+    m_graph.m_values.set(kept.value, std::make_shared<const Value>(std::move(value)));
+    Node node = *m_graph.node(old.producer);
+    node.outputs[old.outputIndex] = kept;
+    replaceNode(std::move(node));
+    removeValue(made);
 }
 
 ValueId GraphEditor::appendOutput(NodeId id, std::string name, ValueType type) {

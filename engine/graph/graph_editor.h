@@ -59,6 +59,7 @@ public:
     void setOutputs(std::vector<ValueId> outputs);
     void setInputs(std::vector<ValueId> inputs);
     void setDeclaredType(ValueId value, ValueType type);
+    void setValueDoc(ValueId value, std::string doc);
     void setConstant(ValueId initializer, TensorPtr tensor);
     void renameValue(ValueId value, std::string name);
     void setName(std::string name) { m_graph.m_name = std::move(name); }
@@ -72,6 +73,8 @@ public:
     void removeNode(NodeId id);     ///< its outputs go too; they must have no reader left
     /// Removes the node but keeps its output values, so that others made by addWithOutputs can take them over under the same ids.
     void removeNodeKeepingOutputs(NodeId id);
+    /// The node that makes `made` makes `kept` instead, a value without producer; `made` is gone and its readers read `kept`.
+    void takeOver(ValueId kept, ValueId made);
     void removeValue(ValueId id);   ///< an input, initializer or dangling value without readers
     /// Every reader of `from` (nodes, captures, graph outputs) reads `to` from now on. When `from` is a graph output, `to` takes over
     /// its name, since output names are part of the model; canReplace says whether that is possible.

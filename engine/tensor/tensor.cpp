@@ -61,6 +61,26 @@ Tensor Tensor::view(DType dtype, Shape shape, const std::byte* data, std::shared
     return t;
 }
 
+LazyElements::~LazyElements() { ::operator delete(m_data, std::align_val_t{kAlignment}); }
+
+const std::byte* LazyElements::get() const {
+    std::call_once(m_once, [this] {
+        auto* memory = static_cast<std::byte*>(::operator new(m_bytes + 1, std::align_val_t{kAlignment}));
+        m_fill(memory);
+        m_fill = nullptr; // lets the file go
+        m_data = memory;
+    });
+    return m_data;
+}
+
+Tensor Tensor::lazy(DType dtype, Shape shape, std::function<void(std::byte*)> fill) {
+    Tensor t = view(dtype, std::move(shape), nullptr, nullptr);
+    auto elements = std::make_shared<const LazyElements>(static_cast<std::size_t>(t.bytes()), std::move(fill));
+    t.m_lazy = elements.get();
+    t.m_owner = std::move(elements);
+    return t;
+}
+
 Tensor Tensor::reshaped(Shape shape) const {
     NABLA_ASSERT(nabla::engine::elementCount(shape) == m_count, "reshape keeps the number of elements");
     Tensor t = *this;
@@ -75,14 +95,14 @@ Result<Tensor> Tensor::clone() const {
         const auto in = data<std::string>();
         std::copy(in.begin(), in.end(), out.begin());
     } else if (m_count > 0) {
-        std::memcpy(copy.mutableRaw(), m_data, static_cast<std::size_t>(bytes()));
+        std::memcpy(copy.mutableRaw(), raw(), static_cast<std::size_t>(bytes()));
     }
     return copy;
 }
 
-double Tensor::asDouble(std::int64_t index) const { return readDouble(m_dtype, m_data, index); }
-std::int64_t Tensor::asInt64(std::int64_t index) const { return readInt64(m_dtype, m_data, index); }
-std::string Tensor::asText(std::int64_t index) const { return readText(m_dtype, m_data, index); }
+double Tensor::asDouble(std::int64_t index) const { return readDouble(m_dtype, raw(), index); }
+std::int64_t Tensor::asInt64(std::int64_t index) const { return readInt64(m_dtype, raw(), index); }
+std::string Tensor::asText(std::int64_t index) const { return readText(m_dtype, raw(), index); }
 
 std::vector<std::int64_t> Tensor::toInt64s() const {
     std::vector<std::int64_t> out(static_cast<std::size_t>(m_count));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,22 @@
 #include "engine/tensor/shape.h"
 
 namespace nabla::engine {
+
+/// Elements that are made when first looked at; the block they come from lives inside `fill`.
+class LazyElements {
+public:
+    LazyElements(std::size_t bytes, std::function<void(std::byte*)> fill) : m_bytes(bytes), m_fill(std::move(fill)) { }
+    ~LazyElements();
+    LazyElements(const LazyElements&) = delete;
+    LazyElements& operator=(const LazyElements&) = delete;
+    const std::byte* get() const; ///< fills on the first call; thread safe
+
+private:
+    std::size_t m_bytes;
+    mutable std::function<void(std::byte*)> m_fill;
+    mutable std::once_flag m_once;
+    mutable std::byte* m_data = nullptr;
+};
 
 /// A handle to elements: copying it shares them. The elements lie contiguous, row-major, in one of three places: own memory,
 /// a mapped file (weights; never copied), or the arena of a run. Whoever made a tensor may write to it through mutableData()
@@ -25,6 +43,9 @@ public:
     static Result<Tensor> make(DType dtype, Shape shape);
     /// Elements that lie elsewhere (a mapped file, an arena) and live as long as `owner`. Not for strings.
     static Tensor view(DType dtype, Shape shape, const std::byte* data, std::shared_ptr<const void> owner);
+    /// Elements written by `fill` (bytes() of them) when they are first read: a weight that lies unaligned in its file is copied only
+    /// by a model that runs, so that opening one touches no weight. Not for strings.
+    static Tensor lazy(DType dtype, Shape shape, std::function<void(std::byte*)> fill);
     /// One row of values: Tensor::of<float>({2, 2}, {1, 2, 3, 4}). The counts must agree.
     template <typename T> static Tensor of(Shape shape, const std::vector<T>& values);
     template <typename T> static Tensor scalar(T value) { return of<T>({}, std::vector<T>{std::move(value)}); }
@@ -37,12 +58,12 @@ public:
     std::int64_t elementCount() const { return m_count; }
     std::int64_t bytes() const { return storageBytes(m_dtype, m_count); }
 
-    const std::byte* raw() const { return m_data; }
+    const std::byte* raw() const { return m_data || !m_lazy ? m_data : m_lazy->get(); }
     std::byte* mutableRaw() { return const_cast<std::byte*>(m_data); }
     /// Elements as T, which must be the C++ type of dtype().
     template <typename T> std::span<const T> data() const {
         NABLA_ASSERT(dtypeOf<T>() == m_dtype, "elements read as another type");
-        return {reinterpret_cast<const T*>(m_data), static_cast<std::size_t>(m_count)};
+        return {reinterpret_cast<const T*>(raw()), static_cast<std::size_t>(m_count)};
     }
     template <typename T> std::span<T> mutableData() {
         NABLA_ASSERT(dtypeOf<T>() == m_dtype, "elements written as another type");
@@ -72,6 +93,7 @@ private:
     Shape m_shape;
     std::int64_t m_count = 0;
     const std::byte* m_data = nullptr;
+    const LazyElements* m_lazy = nullptr; ///< kept alive by m_owner
     std::shared_ptr<const void> m_owner;
 };
 

@@ -78,7 +78,7 @@ def may_include(path: str, included: str) -> bool:
 LIBRARIES = [
     ("ONNX's C++ library", re.compile(r"^onnx/"), ["engine/schema/"]),
     ("libprotobuf", re.compile(r"^google/protobuf/"), ["engine/schema/"]),
-    ("protozero", re.compile(r"^protozero/"), ["engine/importers/", "engine/exporters/"]),
+    ("protozero", re.compile(r"^protozero/"), ["engine/importers/", "engine/exporters/", "engine/schema/onnx_file/"]),
     ("oneDNN", re.compile(r"^(oneapi/dnnl/|dnnl)"), ["engine/kernels/"]),
     ("Highway", re.compile(r"^hwy/"), ["engine/kernels/"]),
     ("SQLite", re.compile(r"^sqlite3(ext)?\.h$"), ["profiler/store/"]),

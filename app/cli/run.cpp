@@ -1,0 +1,123 @@
+// run FILE: executes a model and prints, stores or checks its outputs.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/cli/execution_options.h"
+#include "app/cli/verbs.h"
+#include "app/document/compare.h"
+#include "app/document/values_io.h"
+
+namespace nabla::app::cli {
+
+using namespace nabla::engine;
+
+namespace {
+
+struct RunOptions : ExecutionOptions {
+    std::string outputs, expected;
+    double rtol = 1e-3, atol = 1e-7;
+    bool ofMax = false;
+};
+
+std::string preview(const Tensor& t) {
+    std::string out;
+    const std::int64_t shown = std::min<std::int64_t>(t.elementCount(), 8);
+    for (std::int64_t i = 0; i < shown; ++i)
+        out += (i ? ", " : "") + t.asText(i).substr(0, 80);
+    if (t.elementCount() > shown)
+        out += fmt::format(", … {} in all", t.elementCount());
+    return out;
+}
+
+nlohmann::json valueJson(const std::string& name, const RuntimeValue& value) {
+    nlohmann::json out = {{"name", name}};
+    if (!value.isTensor()) {
+        out["kind"] = value.sequence() ? "sequence" : value.optional() ? "optional" : "absent";
+        return out;
+    }
+    const Tensor& t = value.tensor();
+    out["dtype"] = nabla::engine::name(t.dtype());
+    out["shape"] = t.shape();
+    nlohmann::json head = nlohmann::json::array();
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(t.elementCount(), 8); ++i)
+        head.push_back(t.asText(i));
+    out["first"] = head;
+    return out;
+}
+
+/// The first output that differs, as an Error of kind Check; prints every figure.
+Result<void> check(const RunOptions& options, const Graph& graph, const NamedValues& outputs, const std::vector<std::string>& order, Context& context) {
+    NABLA_TRY(const NamedValues expected, readValues(options.expected, graph, Side::Outputs));
+    nlohmann::json report = nlohmann::json::array();
+    std::optional<Error> first;
+    for (const std::string& name : order) {
+        const auto it = expected.find(name);
+        if (it == expected.end())
+            continue;
+        const auto difference = compareValues(it->second, outputs.at(name), {options.rtol, options.atol, options.ofMax});
+        const std::string text = difference ? difference->text : difference.error().message();
+        report.push_back({{"output", name}, {"equal", difference && text.empty()}, {"text", text},
+            {"largest", difference ? nlohmann::json(difference->largest) : nlohmann::json(nullptr)},
+            {"largest_of_max", difference ? nlohmann::json(difference->largestOfMax) : nlohmann::json(nullptr)}});
+        if (!context.json && difference)
+            context.print(fmt::format("{}: {} (largest difference {:.3g}, {:.3g} of the largest entry)", name, text.empty() ? "equal within tolerance" : text, difference->largest, difference->largestOfMax));
+        if (!text.empty() && !first)
+            first = Error{ErrorKind::Check, fmt::format("output \"{}\" {}{}", name, difference ? "differs: " : "", text)};
+    }
+    if (context.json)
+        context.printJson(nlohmann::json{{"schema", 1}, {"equal", !first.has_value()}, {"outputs", report}});
+    if (report.empty())
+        return usageError("{}: holds none of the outputs {}", options.expected, fmt::join(order, ", "));
+    if (first)
+        return *first;
+    return {};
+}
+
+Result<void> runModel(const RunOptions& options, Context& context) {
+    NABLA_TRY(const SessionOptions sessionOptions, options.session());
+    NABLA_TRY(const Graph graph, options.open(context));
+    NABLA_TRY(const auto session, Session::create(graph, sessionOptions).in(options.file));
+    NABLA_TRY(const NamedValues inputs, options.values(graph));
+    NABLA_TRY(const NamedValues outputs, session->run(inputs, context.job).in(options.file));
+    const std::vector<std::string> order = session->outputNames();
+    if (!options.outputs.empty()) {
+        NABLA_CHECK(writeValues(options.outputs, outputs, order));
+        context.say("outputs written to " + options.outputs);
+    }
+    if (!options.expected.empty())
+        return check(options, graph, outputs, order, context);
+    nlohmann::json list = nlohmann::json::array();
+    for (const std::string& name : order) {
+        const RuntimeValue& value = outputs.at(name);
+        if (context.json)
+            list.push_back(valueJson(name, value));
+        else if (value.isTensor())
+            context.print(fmt::format("{}: {}{}  {}", name, nabla::engine::name(value.tensor().dtype()), toString(value.tensor().shape()), preview(value.tensor())));
+        else
+            context.print(fmt::format("{}: {}", name, value.sequence() ? fmt::format("sequence of {}", value.sequence()->elements.size()) : "optional"));
+    }
+    if (context.json)
+        context.printJson(nlohmann::json{{"schema", 1}, {"seed", options.seed}, {"executor", options.executor}, {"outputs", list}});
+    return {};
+}
+
+} // namespace
+
+void addRun(::CLI::App& app, Context& context) {
+    auto options = std::make_shared<RunOptions>();
+    auto* verb = app.add_subcommand("run", "run a model; --expected compares the outputs");
+    addExecution(*verb, *options);
+    verb->add_option("--outputs", options->outputs, "write the outputs to an .npz, or a folder of output_K.pb");
+    verb->add_option("--expected", options->expected, "compare with these outputs (.npz or folder); exit 1 when one differs");
+    verb->add_option("--rtol", options->rtol, "relative tolerance")->capture_default_str();
+    verb->add_option("--atol", options->atol, "absolute tolerance")->capture_default_str();
+    verb->add_flag("--of-max", options->ofMax, "--rtol is a share of the output's largest entry");
+    verb->callback([options, &context] {
+        if (auto result = runModel(*options, context); !result)
+            context.fail(result.error());
+    });
+}
+
+} // namespace nabla::app::cli

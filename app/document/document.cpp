@@ -1,0 +1,138 @@
+// Opening, optimising and differentiating: thin compositions of the engine's own steps.
+#include "app/document/document.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/document/judge.h"
+#include "engine/importers/importer.h"
+
+namespace nabla::app {
+
+using namespace nabla::engine;
+
+Result<Document> Document::open(const std::filesystem::path& path, const JobControl& job) {
+    ImportContext context;
+    context.job = job;
+    NABLA_TRY(Model model, openModel(path, context));
+    Document document = over(std::move(model.graph));
+    document.m_path = path;
+    return document;
+}
+
+Document Document::over(Graph graph) {
+    Document document;
+    HistoryState state;
+    state.kind = HistoryState::Kind::Imported;
+    state.title = "Imported";
+    std::string format = graph.info().format.empty() ? std::string("graph") : graph.info().format;
+    state.subtitle = fmt::format("{}, opset {}, {} nodes", format, graph.opset(""), graph.nodeCount());
+    state.graph = std::move(graph);
+    document.add(std::move(state));
+    return document;
+}
+
+HistoryStatePtr Document::state(std::uint32_t id) const {
+    return id >= 1 && id <= m_states.size() ? m_states[id - 1] : nullptr;
+}
+
+HistoryStatePtr Document::add(HistoryState state) {
+    state.id = static_cast<std::uint32_t>(m_states.size()) + 1;
+    m_states.push_back(std::make_shared<const HistoryState>(std::move(state)));
+    return m_states.back();
+}
+
+Result<std::vector<PassRecord>> optimise(const Graph& from, const OptimiseOptions& options) {
+    Judge judge(options.pipeline.dims, options.pipeline.job);
+    PipelineOptions pipeline = options.pipeline;
+    if (options.price && !pipeline.judge)
+        pipeline.judge = &judge;
+    return runPasses(from, pipeline);
+}
+
+std::vector<HistoryState> statesOf(const std::vector<PassRecord>& records) {
+    std::vector<HistoryState> states;
+    for (const PassRecord& record : records) {
+        if (!record.changed())
+            continue;
+        HistoryState state;
+        state.kind = HistoryState::Kind::Pass;
+        state.title = record.pass;
+        const auto delta = static_cast<std::int64_t>(record.after.nodeCount()) - static_cast<std::int64_t>(record.before.nodeCount());
+        state.subtitle = fmt::format("{}{} nodes, {} rewrites", delta < 0 ? "\u2212" : "+", delta < 0 ? -delta : delta, record.rewrites.size());
+        state.graph = record.after;
+        state.pass = record;
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+namespace {
+
+std::size_t editDistance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+std::string nearestNames(const Graph& graph, std::string_view name) {
+    std::vector<std::pair<std::size_t, std::string>> near;
+    graph.forEachValue([&](const Value& value) {
+        if (value.name.size() < 200 && near.size() < 5000)
+            near.emplace_back(editDistance(value.name, name.substr(0, 200)), value.name);
+    });
+    std::sort(near.begin(), near.end());
+    near.resize(std::min<std::size_t>(near.size(), 3));
+    std::vector<std::string> names;
+    for (const auto& [distance, each] : near)
+        names.push_back(fmt::format("\"{}\"", each));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+} // namespace
+
+Result<std::vector<ValueId>> valuesByName(const Graph& graph, const std::vector<std::string>& names) {
+    std::unordered_map<std::string_view, ValueId> byName;
+    graph.forEachValue([&](const Value& value) { byName.emplace(value.name, value.id); });
+    std::vector<ValueId> ids;
+    for (const std::string& each : names) {
+        const auto it = byName.find(each);
+        if (it == byName.end())
+            return usageError("no value is called \"{}\"; near it: {}", each, nearestNames(graph, each));
+        ids.push_back(it->second);
+    }
+    return ids;
+}
+
+Result<HistoryState> differentiate(const Graph& from, const std::vector<std::string>& of, const std::vector<std::string>& wrt,
+    GradOptions::Cotangents cotangents, const JobControl& job) {
+    NABLA_TRY(const Graph graph, legalized(from));
+    GradOptions options;
+    NABLA_TRY(options.of, valuesByName(graph, of));
+    NABLA_TRY(options.wrt, valuesByName(graph, wrt));
+    options.cotangents = cotangents;
+    options.job = job;
+    NABLA_TRY(JointGraph joint, grad(graph, options));
+    HistoryState state;
+    state.kind = HistoryState::Kind::Gradient;
+    state.title = of.empty() ? "gradient" : fmt::format("gradient of {}", fmt::join(of, ", "));
+    state.subtitle = fmt::format("+{} nodes", joint.graph.nodeCount() - graph.nodeCount());
+    state.graph = joint.graph;
+    state.joint = std::make_shared<const JointGraph>(std::move(joint));
+    return state;
+}
+
+} // namespace nabla::app

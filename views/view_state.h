@@ -1,0 +1,92 @@
+// ViewState: everything the views may show, as shared immutable values. The application makes a new one when something changed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/analysis/cost.h"
+#include "engine/analysis/types.h"
+#include "engine/graph/graph.h"
+#include "engine/passes/pass.h"
+#include "engine/plan/plan.h"
+#include "engine/tensor/runtime_value.h"
+#include "profiler/analysis/timeline_data.h"
+#include "profiler/analysis/trace_summary.h"
+#include "views/graph/scope_tree.h"
+
+namespace nabla::views {
+
+/// One selection for all views: a node, a value, or nothing.
+struct Selection {
+    engine::NodeId node;
+    engine::ValueId value;
+    friend bool operator==(const Selection&, const Selection&) = default;
+};
+
+/// One row of the history.
+struct HistoryEntry {
+    enum class Kind : std::uint8_t { Imported, Legalized, Pass, Gradient };
+    std::uint32_t id = 0, parent = 0;
+    Kind kind = Kind::Imported;
+    std::string title, subtitle;
+    std::shared_ptr<const engine::PassRecord> pass; ///< null unless a pass made it
+};
+
+/// Where stepping stands. Position k: steps 0 … k-1 have run.
+struct StepState {
+    std::size_t position = 0, count = 0, backwardStart = 0;
+    engine::NodeId next;                                   ///< the node of step `position`; none at the end
+    std::vector<engine::NodeId> order;                     ///< node of each step
+    std::int64_t keptBytes = 0, budgetBytes = 0;
+    std::string note;                                      ///< why it stopped, or an error
+};
+
+/// Values of edges that are there now: after a run or at the current step. Only what the selection and overlays need.
+using ValueMap = std::unordered_map<engine::ValueId, engine::RuntimeValue>;
+
+/// Root mean square and the like of one value, for overlays and tables.
+struct ValueStats {
+    std::int64_t count = 0, nan = 0, inf = 0, zero = 0;
+    double min = 0, max = 0, mean = 0, std = 0, rms = 0, l2 = 0;
+    std::vector<std::uint32_t> histogram; ///< 32 equal bins from min to max
+};
+/// Over all elements; non-finite ones are counted and left out of the rest.
+ValueStats valueStats(const engine::Tensor& tensor);
+
+/// All of it. Copying is cheap. A null pointer or empty optional means "there is none", which each view says in words.
+struct ViewState {
+    std::string documentTitle;               ///< file name; empty = no document
+    engine::Graph graph;                     ///< of the current history state
+    std::shared_ptr<const engine::TypeMap> types;
+    std::shared_ptr<const engine::GraphCost> cost;
+    std::shared_ptr<const ScopeTree> scopes;
+    std::vector<HistoryEntry> history;
+    std::uint32_t currentState = 0;          ///< id in the history
+    std::uint32_t comparedState = 0;         ///< the state shown beside it; 0 = none
+    std::vector<engine::Diagnostic> problems;
+    Selection selection;
+    std::optional<StepState> step;
+    std::shared_ptr<const ValueMap> values;
+    std::unordered_map<engine::ValueId, ValueStats> stats; ///< of values on the graph, for overlays (gradient norms)
+    std::unordered_map<engine::ValueId, engine::ValueId> gradientOf; ///< forward value -> its cotangent, in a gradient state
+    std::unordered_set<engine::NodeId> breakpoints;
+    std::shared_ptr<const engine::Plan> plan; ///< of the last run or estimate, for the memory map
+    std::shared_ptr<const profiler::TimelineData> timeline;
+    std::shared_ptr<const std::vector<profiler::NodeTimes>> nodeTimes;
+    std::string recordingTitle;               ///< "run 3 of 3 · 23.6 ms · recording 0.4 MiB"
+
+    bool hasDocument() const { return !documentTitle.empty(); }
+};
+
+/// What is new since the state that a view was last given; views redo only that.
+struct Changes {
+    bool graph = false, selection = false, step = false, values = false, plan = false, timeline = false, history = false, problems = false;
+    static Changes all() { return {true, true, true, true, true, true, true, true}; }
+};
+
+} // namespace nabla::views

@@ -192,6 +192,13 @@ void chooseBundles(LayerGraph& g) {
     }
 }
 
+/// Boxes with ports near their middle stand in a column, middle under middle: following the ports exactly would let a
+/// stack of equal blocks drift sideways.
+float alignment(const LayerGraph& g, int item, float offset) {
+    constexpr float kNearMiddle = 0.3f;
+    return std::abs(offset) <= kNearMiddle * g.problem->items[item].width ? 0 : offset;
+}
+
 void cutEdges(LayerGraph& g) {
     std::vector<int> inputs(static_cast<std::size_t>(g.itemCount), 0), outputs(static_cast<std::size_t>(g.itemCount), 0);
     for (const LayeredEdge& e : g.edges) {
@@ -203,8 +210,9 @@ void cutEdges(LayerGraph& g) {
         if (e.selfLoop || e.bundled)
             continue;
         const int span = g.rank[e.lower] - g.rank[e.upper];
+        const float upperOffset = alignment(g, e.upper, e.upperOffset), lowerOffset = alignment(g, e.lower, e.lowerOffset);
         if (span == 1) {
-            g.segments.push_back({e.upper, e.lower, e.upperOffset, e.lowerOffset, kBranchWeight, kBranchWeight});
+            g.segments.push_back({e.upper, e.lower, upperOffset, lowerOffset, kBranchWeight, kBranchWeight});
             continue;
         }
         e.firstDummy = g.vertexCount();
@@ -218,8 +226,8 @@ void cutEdges(LayerGraph& g) {
             if (k > 0)
                 g.segments.push_back({e.firstDummy + k - 1, e.firstDummy + k, 0, 0, own, own});
         }
-        g.segments.push_back({e.upper, e.firstDummy, e.upperOffset, 0, own, branchAbove ? kBranchWeight : kSkipWeight});
-        g.segments.push_back({e.firstDummy + e.dummyCount - 1, e.lower, 0, e.lowerOffset,
+        g.segments.push_back({e.upper, e.firstDummy, upperOffset, 0, own, branchAbove ? kBranchWeight : kSkipWeight});
+        g.segments.push_back({e.firstDummy + e.dummyCount - 1, e.lower, 0, lowerOffset,
             branchBelow ? kBranchWeight : kSkipWeight, own});
     }
 }

@@ -9,7 +9,7 @@
 
 namespace nabla::views {
 
-/// A piece of an edge between vertices of neighbouring ranks.
+/// A piece of an edge between vertices of neighbouring ranks; its offsets say what should stand under what.
 struct Segment {
     int upper = 0;
     int lower = 0;

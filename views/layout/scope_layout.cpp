@@ -134,18 +134,79 @@ std::optional<ScopeLayout> layoutParts(const ScopeProblem& problem, const std::v
     return result;
 }
 
+/// Makes the scope taller; the exits and the ends of their edges stay on the lower border.
+void lowerExits(const ScopeProblem& problem, float height, ScopeLayout& layout) {
+    std::vector<Point> points;
+    std::vector<std::uint32_t> firstPoint {0};
+    for (std::size_t e = 0; e < problem.edges.size(); ++e) {
+        points.insert(points.end(), layout.points.begin() + layout.firstPoint[e], layout.points.begin() + layout.firstPoint[e + 1]);
+        if (problem.items[problem.edges[e].to].role == ItemRole::Exit) {
+            const Point end = points.back();
+            const float third = (height - end.y) / 3;
+            points.insert(points.end(), {{end.x, end.y + third}, {end.x, end.y + 2 * third}, {end.x, height}});
+        }
+        firstPoint.push_back(static_cast<std::uint32_t>(points.size()));
+    }
+    for (std::size_t v = 0; v < problem.items.size(); ++v) {
+        if (problem.items[v].role == ItemRole::Exit)
+            layout.centres[v].y = height;
+    }
+    layout.points = std::move(points);
+    layout.firstPoint = std::move(firstPoint);
+    layout.height = height;
+}
+
+/// A scope with border ports: what no edge touches (tags of constants) stands in columns to the right of the rest.
+std::optional<ScopeLayout> layoutBordered(const ScopeProblem& problem, const std::stop_token& stop) {
+    std::vector<bool> joined(problem.items.size(), false);
+    for (const ScopeEdge& e : problem.edges)
+        joined[e.from] = joined[e.to] = true;
+    Part rest, alone;
+    for (std::size_t v = 0; v < problem.items.size(); ++v)
+        (joined[v] ? rest : alone).items.push_back(static_cast<int>(v));
+    if (alone.items.empty())
+        return layoutConnected(problem, stop);
+    for (std::size_t e = 0; e < problem.edges.size(); ++e)
+        rest.edges.push_back(static_cast<int>(e));
+    std::vector<int> localIndex(problem.items.size());
+    auto result = layoutConnected(subProblem(problem, rest, localIndex), stop);
+    if (!result)
+        return std::nullopt;
+    std::vector<Point> centres(problem.items.size());
+    for (std::size_t i = 0; i < rest.items.size(); ++i)
+        centres[rest.items[i]] = result->centres[i];
+    const LayoutSpacing& spacing = problem.spacing;
+    const float top = spacing.groupHeader + spacing.rankGap;
+    float left = result->width + spacing.nodeGap, column = 0, y = top, lowest = 0;
+    for (const int v : alone.items) {
+        const ScopeItem& item = problem.items[v];
+        if (y > top && y + item.height > result->height - spacing.rankGap) {
+            left += column + spacing.nodeGap;
+            column = 0;
+            y = top;
+        }
+        centres[v] = {left + item.width / 2, y + item.height / 2};
+        lowest = std::max(lowest, y + item.height);
+        y += item.height + spacing.edgeGap;
+        column = std::max(column, item.width);
+    }
+    result->centres = std::move(centres);
+    result->width = left + column;
+    if (lowest + spacing.rankGap > result->height)
+        lowerExits(problem, lowest + spacing.rankGap, *result);
+    return result;
+}
+
 } // namespace
 
 std::optional<ScopeLayout> layoutScope(const ScopeProblem& problem, const std::stop_token& stop) {
     const bool bordered = std::any_of(problem.items.begin(), problem.items.end(),
         [](const ScopeItem& i) { return i.role != ItemRole::Node; });
-    if (!bordered) {
-        int count = 0;
-        const std::vector<int> part = connectedParts(problem, count);
-        if (count > 1)
-            return layoutParts(problem, part, count, stop);
-    }
-    return layoutConnected(problem, stop);
+    if (bordered)
+        return layoutBordered(problem, stop);
+    int count = 0;
+    const std::vector<int> part = connectedParts(problem, count);
+    return count > 1 ? layoutParts(problem, part, count, stop) : layoutConnected(problem, stop);
 }
 
 } // namespace nabla::views

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/ops/op_def.h"
 
@@ -33,6 +34,9 @@ struct Kernel {
 /// First accepting kernel; null: use the reference.
 const Kernel* chooseKernel(const KernelQuery& query);
 std::span<const Kernel* const> allKernels();
+/// Names by the number that recordings carry: 0 = "reference", then allKernels() in order.
+std::vector<std::string_view> kernelNames();
+std::uint16_t kernelIndex(const Kernel* kernel); ///< 0 for null
 /// Must run once on every worker thread: keeps the kernel library from starting threads of its own.
 void initKernelThread();
 

@@ -26,9 +26,9 @@ struct SessionOptions {
     bool inDouble = false;       ///< hold every float tensor as f64 (integer casts unchanged, constants widened)
     bool optimisedKernels = true;
     bool inPlace = true;
-    std::uint64_t seed = 0;      ///< of random operators
+    std::uint64_t seed = 0;      ///< of random operators; each run of a session draws on from it
     std::vector<std::string> extraOutputs; ///< inner values wanted besides the outputs, by name
-    std::int64_t memoryLimitBytes = 0;     ///< 0 = Tensor::maxTensorBytes
+    std::int64_t memoryLimitBytes = 0;     ///< of all values alive at once; 0 = Tensor::maxTensorBytes
 };
 
 /// Values by name: graph inputs and outputs.
@@ -37,7 +37,8 @@ using NamedValues = std::map<std::string, RuntimeValue>;
 /// Thread-compatible: one run at a time. Plans are cached by input shapes.
 class Session {
 public:
-    /// Legalizes and checks. Errors (Run): diagnostics that block running, named.
+    /// The graph must be legalized (`legalized()` of passes/pass.h: the caller does it). Errors (Run): diagnostics that block running, named;
+    /// (Usage): an extra output that is not there.
     static Result<std::unique_ptr<Session>> create(const Graph& graph, const SessionOptions& options = {});
     ~Session();
 
@@ -45,7 +46,7 @@ public:
     /// Outputs are independent of the session (they survive the next run).
     Result<NamedValues> run(const NamedValues& inputs, const JobControl& job = {}, ExecutionObserver* observer = nullptr);
 
-    const Graph& graph() const; ///< the legalized graph that is executed
+    const Graph& graph() const; ///< the graph that is executed: with the extra outputs, in double if asked for
     /// The plan of these input shapes, built when first needed.
     Result<std::shared_ptr<const Plan>> plan(const NamedValues& inputs);
     std::vector<std::string> inputNames() const;  ///< in graph order, without defaults

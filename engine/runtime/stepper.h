@@ -15,7 +15,7 @@ namespace nabla::engine {
 /// Position k means: steps 0 … k-1 have run, step k is next. Of a joint graph the backward steps follow the forward ones.
 class Stepper {
 public:
-    /// The graph may be a joint one (autodiff/grad.h). `memoryBudgetBytes`: beyond it the oldest values that can be recomputed are dropped and
+    /// The graph must be legalized and may be a joint one (autodiff/grad.h). `memoryBudgetBytes`: beyond it the oldest values that can be recomputed are dropped and
     /// come back by running from the nearest kept state when asked for.
     static Result<std::unique_ptr<Stepper>> create(const Graph& graph, const NamedValues& inputs, const SessionOptions& options = {},
         std::int64_t memoryBudgetBytes = std::int64_t{2} << 30);
@@ -47,7 +47,10 @@ public:
 
     void setBreakpoints(std::set<NodeId> nodes);
     void setBreakOnNotFinite(bool on);
-    const Graph& graph() const; ///< legalized
+    /// Steps are recorded from now on (null: no longer); going forward again after going back begins a new iteration. The observer outlives
+    /// the stepper or is taken away before.
+    void setObserver(ExecutionObserver* observer);
+    const Graph& graph() const; ///< the graph that is executed
     const Plan& plan() const;
 
 private:

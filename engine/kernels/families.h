@@ -1,0 +1,12 @@
+// The families of optimised kernels; registry.cpp lists them.
+#pragma once
+
+#include <span>
+
+#include "engine/kernels/kernel.h"
+
+namespace nabla::engine {
+
+std::span<const Kernel> elementwiseKernels();
+
+} // namespace nabla::engine

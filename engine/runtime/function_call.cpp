@@ -1,0 +1,93 @@
+// Attribute references resolved for one call.
+#include "engine/runtime/function_call.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/analysis/lift_opset.h"
+#include "engine/graph/graph_editor.h"
+#include "engine/plan/node_text.h"
+
+namespace nabla::engine {
+
+namespace {
+
+using Given = std::map<std::string, AttributeValue, std::less<>>;
+constexpr int kMaxDepth = 100; // the importer bounds nesting lower; a guard for graphs made elsewhere
+
+Result<Graph> withAttributes(const Graph& body, const Given& given, int depth);
+
+Result<bool> resolve(Node& node, const Given& given, int depth) {
+    bool changed = false;
+    std::vector<Attribute> kept;
+    for (Attribute& attribute : node.attributes) {
+        if (const auto* reference = std::get_if<AttributeReference>(&attribute.value)) {
+            changed = true;
+            if (const auto it = given.find(reference->name); it != given.end())
+                kept.push_back({attribute.name, it->second});
+            continue;
+        }
+        if (const auto* body = std::get_if<GraphPtr>(&attribute.value); body && *body) {
+            NABLA_TRY(Graph inner, withAttributes(**body, given, depth + 1));
+            if (!inner.sameStateAs(**body)) {
+                attribute.value = std::make_shared<const Graph>(std::move(inner));
+                changed = true;
+            }
+        }
+        kept.push_back(std::move(attribute));
+    }
+    node.attributes = std::move(kept);
+    return changed;
+}
+
+Result<Graph> withAttributes(const Graph& body, const Given& given, int depth) {
+    if (depth > kMaxDepth)
+        return runError("bodies are nested more than {} deep", kMaxDepth);
+    std::vector<Node> changed;
+    Result<void> done;
+    body.forEachNode([&](const Node& node) {
+        const bool mayChange = std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) {
+            return std::holds_alternative<AttributeReference>(a.value) || std::holds_alternative<GraphPtr>(a.value);
+        });
+        if (!mayChange || !done)
+            return;
+        Node copy = node;
+        const Result<bool> resolved = resolve(copy, given, depth);
+        if (!resolved)
+            done = resolved.error();
+        else if (*resolved)
+            changed.push_back(std::move(copy));
+    });
+    if (!done)
+        return done.error();
+    if (changed.empty())
+        return body;
+    GraphEditor editor(body);
+    for (Node& node : changed)
+        editor.replaceNode(std::move(node));
+    return editor.finish();
+}
+
+} // namespace
+
+Result<Graph> functionForCall(const Function& function, const Node& call) {
+    Given given;
+    for (const Attribute& attribute : function.attributeDefaults)
+        given[attribute.name] = attribute.value;
+    for (const Attribute& attribute : call.attributes)
+        given[attribute.name] = attribute.value;
+    for (const std::string& name : function.attributes) {
+        if (!given.contains(name))
+            return runError("the function {} needs the attribute \"{}\"", function.name, name);
+    }
+    return withAttributes(*function.body, given, 0);
+}
+
+Result<Graph> bodyForCall(const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
+    NABLA_TRY(const GraphPtr body, newestOperatorBody(node, opset, inputTypes, ids));
+    if (!body)
+        return runError("the operator {} has no body for opset {} and these input types", node.opType, opset);
+    return *body;
+}
+
+} // namespace nabla::engine

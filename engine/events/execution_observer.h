@@ -176,7 +176,20 @@ private:
 class StepScope {
 public:
     StepScope(const RunScope& run, std::uint32_t node, std::uint32_t planStep, std::uint16_t kernel, Phase phase) {
-        if (!run.recording()) [[likely]]
+        // One load and a branch when off; GCC moves the rest out of the way only for a plain pointer test.
+        if (run.m_observer) [[unlikely]]
+            begin(run, node, planStep, kernel, phase);
+    }
+    ~StepScope() {
+        if (m_observer) [[unlikely]]
+            end();
+    }
+    StepScope(const StepScope&) = delete;
+    StepScope& operator=(const StepScope&) = delete;
+
+private:
+    void begin(const RunScope& run, std::uint32_t node, std::uint32_t planStep, std::uint16_t kernel, Phase phase) {
+        if (!run.m_observer->recording())
             return;
         m_observer = run.m_observer;
         m_node = node;
@@ -186,16 +199,11 @@ public:
         m_phase = phase;
         m_start = readTicks(m_observer->m_source);
     }
-    ~StepScope() {
-        if (!m_observer) [[likely]]
-            return;
+    void end() {
         const std::uint64_t now = readTicks(m_observer->m_source);
         m_observer->ring().push({m_start, now, m_node, m_planStep, m_iteration, m_kernel, m_phase, RecordKind::Step});
     }
-    StepScope(const StepScope&) = delete;
-    StepScope& operator=(const StepScope&) = delete;
 
-private:
     // Left uninitialised when off: clearing them would cost more than the branch.
     ExecutionObserver* m_observer = nullptr;
     std::uint64_t m_start;

@@ -1,4 +1,5 @@
-// Records what an ExecutionObserver sees: a drain thread takes the rings' records, turns ticks into ns and writes rows.
+// Records what an ExecutionObserver sees. One thread empties the rings every few milliseconds, another turns ticks into
+// ns and writes rows: when SQLite waits for the disk, records pile up in memory instead of being dropped.
 #pragma once
 
 #include <atomic>
@@ -86,8 +87,9 @@ private:
         , m_clock(std::move(clock)) { }
 
     Result<void> writeMeta(const RecordingMeta& meta, const std::filesystem::path& path);
-    void work(const std::stop_token& stop);
-    Result<void> drainOnce();
+    void drainLoop(const std::stop_token& stop);
+    void writeLoop();
+    Result<void> writeBatches(const std::vector<Drained>& batches);
     Result<void> write(const Drained& drained);
     Result<void> writeStep(const engine::EventRecord& record, std::int64_t globalTid, std::int64_t& lastEnd);
     Result<void> writeRun(const engine::EventRecord& record, std::int64_t& lastEnd);
@@ -108,17 +110,22 @@ private:
     std::vector<std::int64_t> m_kernelIds;
     std::unordered_map<std::uint32_t, std::int64_t> m_counterIds;
     std::unordered_map<std::uint32_t, std::int64_t> m_producers; // value -> node
-    std::vector<Drained> m_batch;
     std::unordered_map<std::int32_t, std::int64_t> m_lastEnds; // tid -> end of its last record
     std::map<std::uint32_t, OpenIteration> m_open;
     std::vector<bool> m_closed; // by iteration
 
     mutable std::mutex m_mutex;
-    std::condition_variable_any m_wake;
-    RecordingReport m_report; // guarded by m_mutex
-    std::vector<TensorStatsRow> m_stats; // guarded by m_mutex
-    std::optional<Error> m_failure; // guarded by m_mutex
-    std::jthread m_thread;
+    std::condition_variable_any m_drainWake;
+    std::condition_variable m_writeWake;
+    std::vector<Drained> m_queue; // guarded by m_mutex, as what follows
+    std::size_t m_queued = 0; // records in m_queue
+    bool m_drained = false; // nothing will be queued any more
+    bool m_writing = true; // false after a failure: rows cannot be kept any more
+    RecordingReport m_report;
+    std::vector<TensorStatsRow> m_stats;
+    std::optional<Error> m_failure;
+    std::jthread m_drainThread;
+    std::jthread m_writeThread;
 };
 
 } // namespace nabla::profiler

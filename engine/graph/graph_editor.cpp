@@ -290,6 +290,11 @@ void GraphEditor::removeValue(ValueId id) {
     std::erase(m_graph.m_inputs, id);
 }
 
+void GraphEditor::removeCapture(ValueId formal) {
+    std::erase(m_graph.m_captures, formal);
+    removeValue(formal);
+}
+
 bool GraphEditor::isOutput(ValueId id) const { return std::find(m_graph.m_outputs.begin(), m_graph.m_outputs.end(), id) != m_graph.m_outputs.end(); }
 
 bool GraphEditor::canReplace(ValueId from, ValueId to) const {

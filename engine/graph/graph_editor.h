@@ -76,6 +76,7 @@ public:
     /// The node that makes `made` makes `kept` instead, a value without producer; `made` is gone and its readers read `kept`.
     void takeOver(ValueId kept, ValueId made);
     void removeValue(ValueId id);   ///< an input, initializer or dangling value without readers
+    void removeCapture(ValueId formal); ///< of a body, without readers; the node that owns the body loses the entry too
     /// Every reader of `from` (nodes, captures, graph outputs) reads `to` from now on. When `from` is a graph output, `to` takes over
     /// its name, since output names are part of the model; canReplace says whether that is possible.
     void replaceUses(ValueId from, ValueId to);

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/analysis/types.h"
@@ -68,6 +71,8 @@ private:
     std::string m_pass;
     std::vector<Rewrite> m_rewrites;
     std::vector<NearMiss> m_nearMisses;
+    std::set<std::pair<std::string, NodeId>> m_seenMisses;
+    std::map<std::string, std::shared_ptr<const std::string>> m_createdBy;
 };
 
 using PassFunction = Result<Graph> (*)(const Graph&, PassContext&);

@@ -11,7 +11,14 @@
     FAMILY(unaryMathOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
-    FAMILY(convOps)
+    FAMILY(convOps) \
+    FAMILY(poolOps) \
+    FAMILY(normalizationOps) \
+    FAMILY(softmaxOps) \
+    FAMILY(lossOps) \
+    FAMILY(randomOps) \
+    FAMILY(controlFlowOps) \
+    FAMILY(sequenceOps)
 
 namespace nabla::engine {
 

@@ -1,0 +1,379 @@
+// One walk in topological order; bodies and functions are walked where they are called.
+#include "engine/analysis/types.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/analysis/shape_values.h"
+#include "engine/analysis/symbolic_shapes.h"
+#include "engine/analysis/topology.h"
+#include "engine/ops/op_def.h"
+#include "engine/schema/schema.h"
+
+namespace nabla::engine {
+
+namespace {
+
+using Severity = Diagnostic::Severity;
+
+constexpr int kMaxCallDepth = 64; ///< functions in functions, bodies of operators in bodies: recursion ends here
+
+std::string clipped(std::string_view text) { return text.size() <= 300 ? std::string(text) : fmt::format("{}…", text.substr(0, 300)); }
+
+/// What is found out about one set of graphs whose ids are unique among each other.
+struct Facts {
+    TypeMap map;
+    std::unordered_map<ValueId, KnownValue> known;
+};
+
+class Inference {
+public:
+    Inference(const Graph& root, const DimBindings& dims, Facts& facts, int depth) : m_root(root), m_dims(dims), m_facts(facts), m_depth(depth) { }
+
+    /// Types of the outputs. inputs: one per graph input, Unknown where the caller knows nothing.
+    std::vector<ValueType> run(const Graph& graph, const std::vector<ValueType>& inputs);
+    /// Inside a model function: what attribute references stand for.
+    void setCall(const Node* call, const Function* function) {
+        m_call = call;
+        m_function = function;
+    }
+    bool quiet = false; ///< no diagnostics: the same function was already walked for another call
+
+private:
+    ValueType bound(ValueType type) const;
+    const ValueType& typeOf(ValueId id) const { return m_facts.map.of(id); }
+    TensorPtr constantOf(const Graph& graph, ValueId id) const;
+    const KnownValue* knownOf(const Graph& graph, ValueId id);
+    void addStarts(const Graph& graph, const std::vector<ValueType>& inputs);
+    void inferNode(const Graph& graph, const Node& node);
+    NodePtr withReferences(const Node& node) const;
+    Result<std::vector<ValueType>> outputTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs);
+    Result<std::vector<ValueType>> inferBody(const Node& node, const GraphPtr& body, const std::vector<ValueType>& inputs);
+    std::vector<ValueType> inferFunction(const Node& node, const Function& function, const std::vector<ValueType>& inputs);
+    void followValues(const Graph& graph, const Node& node);
+    ValueType merged(const Node& node, const Value& value, ValueType inferred);
+    void checkIndices(const Graph& graph, const Node& node);
+    void checkSize(const Node* node, const Value& value, const ValueType& type);
+    void report(Severity severity, NodeId node, ValueId value, std::string message, bool blocksRun) {
+        if (!quiet)
+            m_facts.map.diagnostics.push_back({severity, node, value, std::move(message), blocksRun});
+    }
+
+    const Graph& m_root;
+    const DimBindings& m_dims;
+    Facts& m_facts;
+    int m_depth;
+    const Node* m_call = nullptr;
+    const Function* m_function = nullptr;
+};
+
+/// The user's numbers in place of the names, and names that are arithmetic read as such.
+ValueType Inference::bound(ValueType type) const {
+    if (type.shape) {
+        for (Dim& dim : *type.shape) {
+            if (dim.isUnknown() || dim.constant())
+                continue;
+            const auto it = m_dims.find(dim.text());
+            dim = it != m_dims.end() ? Dim(it->second) : parsedDim(dim);
+        }
+    }
+    if (type.element)
+        type.element = std::make_shared<const ValueType>(bound(*type.element));
+    return type;
+}
+
+TensorPtr Inference::constantOf(const Graph& graph, ValueId id) const {
+    if (!id)
+        return nullptr;
+    if (TensorPtr constant = graph.constant(id))
+        return constant;
+    const auto it = m_facts.map.constants.find(id);
+    return it == m_facts.map.constants.end() ? nullptr : it->second;
+}
+
+const KnownValue* Inference::knownOf(const Graph& graph, ValueId id) {
+    if (!id)
+        return nullptr;
+    if (const auto it = m_facts.known.find(id); it != m_facts.known.end())
+        return &it->second;
+    const TensorPtr constant = constantOf(graph, id);
+    auto known = constant ? knownFromTensor(*constant) : std::nullopt;
+    return known ? &m_facts.known.emplace(id, std::move(*known)).first->second : nullptr;
+}
+
+void Inference::checkSize(const Node* node, const Value& value, const ValueType& type) {
+    if (!type.isTensor() || bitWidth(type.elementType) == 0)
+        return;
+    const auto shape = type.concreteShape();
+    if (!shape)
+        return;
+    const bool valid = checkShape(*shape).has_value();
+    const std::int64_t count = valid ? elementCount(*shape) : 0;
+    if (valid && count <= Tensor::maxTensorBytes() && storageBytes(type.elementType, count) <= Tensor::maxTensorBytes())
+        return;
+    report(Severity::Error, node ? node->id : NodeId{}, value.id,
+        fmt::format("\"{}\" {} is too large: its size is beyond the memory limit of {} bytes", clipped(value.name), type.text(), Tensor::maxTensorBytes()), true);
+}
+
+/// Dimension by dimension: numbers win over names, names over nothing; two numbers that differ are a clash.
+ValueType Inference::merged(const Node& node, const Value& value, ValueType inferred) {
+    if (value.declared.kind == ValueType::Kind::Unknown)
+        return inferred;
+    ValueType declared = bound(value.declared);
+    if (inferred.kind == ValueType::Kind::Unknown)
+        return declared;
+    const bool tensors = inferred.isTensor() && declared.isTensor();
+    if (inferred.kind != declared.kind || (tensors && declared.elementType != DType::Undefined && inferred.elementType != DType::Undefined && declared.elementType != inferred.elementType)) {
+        report(Severity::Warning, node.id, value.id,
+            fmt::format("{}: the file declares \"{}\" as {}, inference says {}", clipped(describe(node)), clipped(value.name), declared.text(), inferred.text()), false);
+        return inferred;
+    }
+    if (!tensors)
+        return inferred;
+    if (inferred.elementType == DType::Undefined)
+        inferred.elementType = declared.elementType;
+    if (!inferred.shape) {
+        inferred.shape = declared.shape;
+        return inferred;
+    }
+    if (!declared.shape)
+        return inferred;
+    bool clash = declared.shape->size() != inferred.shape->size();
+    for (std::size_t i = 0; !clash && i < inferred.shape->size(); ++i) {
+        Dim& mine = (*inferred.shape)[i];
+        const Dim& theirs = (*declared.shape)[i];
+        if (mine.isUnknown() || (!mine.constant() && theirs.constant()))
+            mine = theirs;
+        else
+            clash = mine.constant() && theirs.constant() && mine.constant() != theirs.constant();
+    }
+    if (clash) {
+        report(Severity::Warning, node.id, value.id,
+            fmt::format("{}: the file declares \"{}\" with shape {}, inference says {}", clipped(describe(node)), clipped(value.name), toString(*declared.shape), toString(*inferred.shape)), false);
+    }
+    return inferred;
+}
+
+void Inference::addStarts(const Graph& graph, const std::vector<ValueType>& inputs) {
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const Value& value = *graph.value(graph.inputs()[i]);
+        ValueType type = bound(value.declared);
+        if (i < inputs.size() && inputs[i].kind != ValueType::Kind::Unknown) {
+            const bool keepShape = inputs[i].isTensor() && !inputs[i].shape && type.isTensor();
+            auto shape = type.shape;
+            type = inputs[i];
+            if (keepShape)
+                type.shape = shape;
+        }
+        checkSize(nullptr, value, type);
+        m_facts.map.values[value.id] = std::move(type);
+    }
+    graph.forEachValue([&](const Value& value) {
+        if (value.producer || m_facts.map.values.contains(value.id))
+            return;
+        if (value.constant)
+            m_facts.map.values.emplace(value.id, ValueType::tensor(value.constant->dtype(), ShapeView(value.constant->shape())));
+        else
+            m_facts.map.values.emplace(value.id, bound(value.declared));
+    });
+}
+
+std::vector<ValueType> Inference::run(const Graph& graph, const std::vector<ValueType>& inputs) {
+    addStarts(graph, inputs);
+    const auto order = topologicalOrder(graph);
+    for (const NodeId id : order->order)
+        inferNode(graph, *graph.node(id));
+    for (const NodeId id : order->inCycle) {
+        for (const ValueId output : graph.node(id)->outputs) {
+            if (output)
+                m_facts.map.values[output] = bound(graph.value(output)->declared);
+        }
+    }
+    std::vector<ValueType> outputs;
+    for (const ValueId id : graph.outputs())
+        outputs.push_back(typeOf(id));
+    return outputs;
+}
+
+/// The node with the caller's attributes in place of references to them; null when there is nothing to replace.
+NodePtr Inference::withReferences(const Node& node) const {
+    const auto refers = [](const Attribute& a) { return std::holds_alternative<AttributeReference>(a.value); };
+    if (!m_function || std::none_of(node.attributes.begin(), node.attributes.end(), refers))
+        return nullptr;
+    auto copy = std::make_shared<Node>(node);
+    std::erase_if(copy->attributes, [&](Attribute& a) {
+        if (!refers(a))
+            return false;
+        const std::string name = std::get<AttributeReference>(a.value).name;
+        const Attribute* given = m_call->attribute(name);
+        if (!given) {
+            const auto& defaults = m_function->attributeDefaults;
+            const auto it = std::find_if(defaults.begin(), defaults.end(), [&](const Attribute& each) { return each.name == name; });
+            given = it == defaults.end() ? nullptr : &*it;
+        }
+        if (given)
+            a.value = given->value;
+        return !given;
+    });
+    return copy;
+}
+
+std::vector<ValueType> Inference::inferFunction(const Node& node, const Function& function, const std::vector<ValueType>& inputs) {
+    std::vector<ValueType> none(node.outputs.size());
+    if (m_depth >= kMaxCallDepth)
+        return none; // recursion is reported by problems()
+    Facts facts;
+    Inference inner(m_root, m_dims, facts, m_depth + 1);
+    inner.setCall(&node, &function);
+    inner.quiet = quiet || (!function.body->outputs().empty() && m_facts.map.values.contains(function.body->outputs()[0]));
+    std::vector<ValueType> outputs = inner.run(*function.body, inputs);
+    outputs.resize(node.outputs.size());
+    m_facts.map.values.insert(facts.map.values.begin(), facts.map.values.end()); // the first call's types stay: the body is shown once
+    for (Diagnostic& d : facts.map.diagnostics)
+        report(d.severity, d.node, d.value, std::move(d.message), d.blocksRun);
+    return outputs;
+}
+
+Result<std::vector<ValueType>> Inference::inferBody(const Node& node, const GraphPtr& body, const std::vector<ValueType>& inputs) {
+    if (m_depth >= kMaxCallDepth)
+        return std::vector<ValueType>(body->outputs().size());
+    const auto bodies = node.bodies();
+    const bool own = std::any_of(bodies.begin(), bodies.end(), [&](const auto& entry) { return entry.second == body; });
+    if (!own) { // the function body of an operator: its ids are not of this document
+        Facts facts;
+        Inference inner(*body, m_dims, facts, m_depth + 1);
+        return inner.run(*body, inputs);
+    }
+    for (std::size_t k = 0; k < node.captures.size() && k < body->captures().size(); ++k) {
+        const ValueId formal = body->captures()[k], outer = node.captures[k];
+        m_facts.map.values[formal] = typeOf(outer);
+        if (const auto it = m_facts.map.constants.find(outer); it != m_facts.map.constants.end())
+            m_facts.map.constants[formal] = it->second;
+        if (const auto it = m_facts.known.find(outer); it != m_facts.known.end())
+            m_facts.known[formal] = KnownValue(it->second);
+    }
+    ++m_depth;
+    auto outputs = run(*body, inputs);
+    --m_depth;
+    return outputs;
+}
+
+Result<std::vector<ValueType>> Inference::outputTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs) {
+    if (const Function* function = m_root.function(node))
+        return inferFunction(node, *function, inputs.types);
+    const auto infer = [&](const GraphPtr& body, const std::vector<ValueType>& types) { return inferBody(node, body, types); };
+    return inferNodeTypes(graph, node, inputs, infer);
+}
+
+void Inference::inferNode(const Graph& graph, const Node& original) {
+    const NodePtr replaced = withReferences(original);
+    const Node& node = replaced ? *replaced : original;
+    InferenceInputs inputs;
+    inputs.types.reserve(node.inputs.size());
+    for (const ValueId id : node.inputs) {
+        inputs.types.push_back(id ? typeOf(id) : ValueType{});
+        inputs.constants.push_back(constantOf(graph, id));
+        inputs.shapeData.emplace_back();
+        const ValueType& type = inputs.types.back();
+        if (!inputs.constants.back() && type.isTensor() && type.elementType == DType::Int64) {
+            if (const KnownValue* known = knownOf(graph, id))
+                inputs.shapeData.back() = known->ints;
+        }
+    }
+    for (const ValueId id : node.captures)
+        knownOf(graph, id); // so that bodies find the values of captured initializers
+    auto outputs = outputTypes(graph, node, inputs);
+    if (!outputs) {
+        report(Severity::Error, node.id, {}, clipped(fmt::format("{}: {}", clipped(describe(node)), outputs.error().message())), true);
+        outputs = std::vector<ValueType>(node.outputs.size());
+    }
+    outputs->resize(node.outputs.size());
+    const OpDef* op = findOp(node.opType, node.domain);
+    for (std::size_t i = 0; op && op->refineShape && i < outputs->size(); ++i) {
+        if (auto refined = op->refineShape(graph, node, inputs, i))
+            (*outputs)[i] = std::move(*refined);
+    }
+    refineSymbolicShapes(node, graph.opset(node.domain), inputs, *outputs);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!node.outputs[i])
+            continue;
+        const Value& value = *graph.value(node.outputs[i]);
+        ValueType type = merged(node, value, std::move((*outputs)[i]));
+        checkSize(&node, value, type);
+        m_facts.map.values[value.id] = std::move(type);
+    }
+    if (node.domain.empty()) {
+        followValues(graph, node);
+        checkIndices(graph, node);
+    }
+}
+
+void Inference::followValues(const Graph& graph, const Node& node) {
+    if (!followsValues(node.opType) || node.outputs.size() != 1 || !node.outputs[0])
+        return;
+    const ValueId output = node.outputs[0];
+    if (node.opType == "Constant") {
+        if (const TensorPtr tensor = node.tensorAttribute("value"); tensor && tensor->elementCount() <= 1024)
+            m_facts.map.constants[output] = tensor;
+    }
+    const KnownInputs inputs{node, graph.opset(""), [&](std::size_t i) -> const ValueType& { return typeOf(node.input(i)); },
+        [&](std::size_t i) { return knownOf(graph, node.input(i)); }};
+    auto known = evaluateKnown(inputs);
+    if (!known)
+        return;
+    if (const TensorPtr tensor = known->tensor())
+        m_facts.map.constants[output] = tensor;
+    m_facts.known.insert_or_assign(output, std::move(*known));
+}
+
+/// Gather and GatherElements with indices that are known and cannot be right.
+void Inference::checkIndices(const Graph& graph, const Node& node) {
+    if (node.opType != "Gather" && node.opType != "GatherElements")
+        return;
+    const TensorPtr indices = constantOf(graph, node.input(1));
+    const ValueType& data = typeOf(node.input(0));
+    if (!indices || !isInteger(indices->dtype()) || indices->elementCount() > 1024 || !data.isTensor() || !data.shape)
+        return;
+    const auto axis = normalizeAxis(node.intAttribute("axis", 0), data.shape->size());
+    const auto size = axis ? (*data.shape)[static_cast<std::size_t>(*axis)].constant() : std::nullopt;
+    if (!size)
+        return;
+    for (const std::int64_t index : indices->toInt64s()) {
+        if (index < -*size || index >= *size) {
+            report(Severity::Error, node.id, {}, fmt::format("{}: index {} is out of range: axis {} of \"{}\" has {} entries", clipped(describe(node)), index, *axis,
+                clipped(graph.value(node.input(0))->name), *size), true);
+            return;
+        }
+    }
+}
+
+TypeMap computeTypes(const Graph& graph, const DimBindings& dims) {
+    Facts facts;
+    facts.map.values.reserve(graph.valueCount());
+    Inference(graph, dims, facts, 0).run(graph, {});
+    for (const auto& [id, type] : facts.map.values) {
+        if (!type.isTensor() || !type.shape)
+            continue;
+        facts.map.dims += static_cast<std::int64_t>(type.shape->size());
+        facts.map.knownDims += std::count_if(type.shape->begin(), type.shape->end(), [](const Dim& dim) { return !dim.isUnknown(); });
+    }
+    return std::move(facts.map);
+}
+
+} // namespace
+
+const ValueType& TypeMap::of(ValueId value) const {
+    static const ValueType kUnknown;
+    const auto it = values.find(value);
+    return it == values.end() ? kUnknown : it->second;
+}
+
+std::shared_ptr<const TypeMap> types(const Graph& graph, const DimBindings& dims) {
+    std::string key = "types";
+    for (const auto& [name, value] : dims)
+        key += fmt::format("\x1f{}={}", name, value);
+    return graph.memo().get<TypeMap>(key, [&] { return computeTypes(graph, dims); });
+}
+
+} // namespace nabla::engine

@@ -16,7 +16,6 @@
 #include "engine/plan/plan.h"
 #include "engine/tensor/runtime_value.h"
 #include "profiler/analysis/timeline_data.h"
-#include "profiler/analysis/trace_summary.h"
 #include "views/graph/scope_tree.h"
 
 namespace nabla::views {
@@ -77,7 +76,7 @@ struct ViewState {
     std::unordered_set<engine::NodeId> breakpoints;
     std::shared_ptr<const engine::Plan> plan; ///< of the last run or estimate, for the memory map
     std::shared_ptr<const profiler::TimelineData> timeline;
-    std::shared_ptr<const std::vector<profiler::NodeTimes>> nodeTimes;
+    std::unordered_map<engine::NodeId, std::int64_t> medianNs; ///< per node, from the recording
     std::string recordingTitle;               ///< "run 3 of 3 · 23.6 ms · recording 0.4 MiB"
 
     bool hasDocument() const { return !documentTitle.empty(); }

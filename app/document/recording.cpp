@@ -51,7 +51,7 @@ void addNodes(const Plan& plan, profiler::RecordingMeta& meta) {
 }
 
 void addValues(const Plan& plan, profiler::RecordingMeta& meta) {
-    for (const PlanSlot& slot : plan.slots) {
+    for (const PlanSlot& slot : plan.slotTable) {
         const Value* value = plan.graph.value(slot.value);
         if (!value)
             continue;

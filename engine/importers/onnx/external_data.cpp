@@ -57,12 +57,12 @@ public:
         const auto bytes = file->mapped->bytes();
         const std::string name = shown(reference.location);
         const std::uint64_t wanted = reference.length.value_or(reference.bytes);
-        if (wanted != reference.bytes)
-            out.missing = fmt::format("external data in \"{}\": length {} differs from the size of {} bytes that its shape needs", name, wanted, reference.bytes);
-        else if (reference.offset > bytes.size())
+        if (reference.offset > bytes.size())
             out.missing = fmt::format("external data in \"{}\": offset {} is out of range, past the end of the file of {} bytes", name, reference.offset, bytes.size());
         else if (reference.bytes > bytes.size() - reference.offset)
             out.missing = fmt::format("external data file \"{}\" is too short: offset {} and length {} need more than its size of {} bytes", name, reference.offset, reference.bytes, bytes.size());
+        else if (wanted != reference.bytes)
+            out.missing = fmt::format("external data in \"{}\": length {} differs from the size of {} bytes that its shape needs", name, wanted, reference.bytes);
         else
             out.data = bytes.data() + reference.offset;
         out.owner = file->mapped;

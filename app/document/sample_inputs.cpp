@@ -1,0 +1,61 @@
+// Looks beside the model.
+#include "app/document/sample_inputs.h"
+
+#include "app/document/values_io.h"
+
+namespace nabla::app {
+
+using namespace nabla::engine;
+
+namespace {
+
+std::filesystem::path inputsBeside(const Graph& graph) {
+    if (graph.info().path.empty())
+        return {};
+    const auto path = graph.info().path.parent_path() / "inputs.npz";
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) ? path : std::filesystem::path();
+}
+
+} // namespace
+
+Result<NamedValues> sampleInputs(const Graph& graph) {
+    if (const auto path = inputsBeside(graph); !path.empty()) {
+        auto values = readValues(path, graph, Side::Inputs);
+        if (!values)
+            return values.error();
+        bool complete = true;
+        for (const ValueId id : graph.inputs()) {
+            const Value& value = *graph.value(id);
+            complete = complete && (value.constant || values->contains(value.name));
+        }
+        if (complete)
+            return values;
+    }
+    return generateInputs(graph, 0, sampleBindings(graph));
+}
+
+DimBindings sampleBindings(const Graph& graph) {
+    DimBindings out;
+    const auto path = inputsBeside(graph);
+    if (path.empty())
+        return out;
+    const auto values = readValues(path, graph, Side::Inputs);
+    if (!values)
+        return out; // sampleInputs says what is wrong with the file
+    for (const ValueId id : graph.inputs()) {
+        const Value& value = *graph.value(id);
+        const auto it = values->find(value.name);
+        if (it == values->end() || !it->second.isTensor() || !value.declared.shape)
+            continue;
+        const Tensor& tensor = it->second.tensor();
+        for (std::size_t i = 0; i < value.declared.shape->size() && i < tensor.rank(); ++i) {
+            const Dim& dim = (*value.declared.shape)[i];
+            if (const auto atoms = dim.atoms(); atoms.size() == 1 && dim.text() == atoms.front())
+                out[atoms.front()] = tensor.dim(i);
+        }
+    }
+    return out;
+}
+
+} // namespace nabla::app

@@ -1,0 +1,14 @@
+// The inputs a model is run on when nobody chose any: inputs.npz beside the file, else generated ones.
+#pragma once
+
+#include "engine/analysis/types.h"
+#include "engine/runtime/session.h"
+
+namespace nabla::app {
+
+/// Values of `inputs.npz` beside the model's file where it is there and fits this graph's inputs; else generated from seed 0.
+engine::Result<engine::NamedValues> sampleInputs(const engine::Graph& graph);
+/// Sizes of symbolic dimensions that those inputs imply: `batch` -> 4. Empty without such a file.
+engine::DimBindings sampleBindings(const engine::Graph& graph);
+
+} // namespace nabla::app

@@ -1,0 +1,73 @@
+// Controller: the open document and everything that is done to it. Widgets wish, the controller runs jobs, views get a new ViewState.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <QObject>
+#include <QString>
+
+#include "app/document/document.h"
+#include "app/jobs/job_runner.h"
+#include "engine/runtime/stepper.h"
+#include "views/view_state.h"
+
+namespace nabla::app {
+
+class Controller : public QObject {
+    Q_OBJECT
+public:
+    explicit Controller(QObject* parent = nullptr);
+    ~Controller() override;
+
+    const views::ViewState& state() const { return m_state; }
+    JobRunner& jobs() { return m_jobs; }
+    bool hasDocument() const { return m_document.has_value(); }
+    /// The graph state compared with, when the window shows two; null otherwise.
+    HistoryStatePtr comparedState() const { return m_document ? m_document->state(m_state.comparedState) : nullptr; }
+    QString recordingPath() const { return m_recordingPath; }
+
+public Q_SLOTS:
+    void open(const QString& path);
+    void run();
+    void stepForward();
+    void stepBack();
+    void continueForward();
+    void goToStep(std::size_t position);
+    void stopStepping();
+    void differentiate();
+    void optimise();
+    void record(int runs = 100);
+    void openRecording(const QString& path);
+    void showState(std::uint32_t id);
+    void compare(std::uint32_t before, std::uint32_t after);
+    void select(const nabla::views::Selection& selection);
+    void toggleBreakpoint(nabla::engine::NodeId node);
+    void saveAs(const QString& path); ///< the current state as ONNX
+
+Q_SIGNALS:
+    void stateChanged(const nabla::views::ViewState& state, const nabla::views::Changes& changes);
+    void opened(const QString& path);
+    void failed(const QString& what, const nabla::engine::Error& error);
+    void done(const QString& text); ///< one line for the status bar
+
+private:
+    struct Analysed;
+    struct Stepped;
+    void publish(const views::Changes& changes);
+    void showGraph(const HistoryStatePtr& state, std::uint32_t compared);
+    void applyAnalysis(const Analysed& analysed);
+    void refreshHistory();
+    void withStepper(const QString& title, std::function<engine::Result<std::string>(engine::Stepper&, const engine::JobControl&)> act);
+    void applyStep(const Stepped& stepped);
+
+    JobRunner m_jobs;
+    std::optional<Document> m_document;
+    views::ViewState m_state;
+    std::shared_ptr<engine::Stepper> m_stepper; ///< touched on the job thread only, by one job at a time
+    std::uint32_t m_stepperState = 0;           ///< the history state it steps through
+    QString m_recordingPath;
+    std::uint32_t m_generation = 0;             ///< of shown graphs: results for an older one are dropped
+};
+
+} // namespace nabla::app

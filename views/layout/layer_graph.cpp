@@ -192,11 +192,28 @@ void chooseBundles(LayerGraph& g) {
     }
 }
 
-/// Boxes with ports near their middle stand in a column, middle under middle: following the ports exactly would let a
-/// stack of equal blocks drift sideways.
-float alignment(const LayerGraph& g, int item, float offset) {
-    constexpr float kNearMiddle = 0.3f;
-    return std::abs(offset) <= kNearMiddle * g.problem->items[item].width ? 0 : offset;
+/// The offset at which each box with fixed ports is lined up with its neighbours: halfway between the entry and the exit
+/// nearest to its middle. Following every port exactly would let a stack of equal blocks drift sideways.
+std::vector<float> anchors(const LayerGraph& g) {
+    constexpr float kNone = std::numeric_limits<float>::infinity();
+    std::vector<float> entry(static_cast<std::size_t>(g.itemCount), kNone), exit = entry;
+    const auto nearer = [](float& best, float offset) {
+        if (std::abs(offset) < std::abs(best))
+            best = offset;
+    };
+    for (const LayeredEdge& e : g.edges) {
+        if (!e.selfLoop && !e.reversed) {
+            nearer(exit[e.upper], e.upperOffset);
+            nearer(entry[e.lower], e.lowerOffset);
+        }
+    }
+    std::vector<float> anchor(static_cast<std::size_t>(g.itemCount), 0);
+    for (int v = 0; v < g.itemCount; ++v) {
+        const bool in = entry[v] != kNone, out = exit[v] != kNone;
+        if (in || out)
+            anchor[v] = in && out ? (entry[v] + exit[v]) / 2 : in ? entry[v] : exit[v];
+    }
+    return anchor;
 }
 
 void cutEdges(LayerGraph& g) {
@@ -205,12 +222,18 @@ void cutEdges(LayerGraph& g) {
         ++inputs[e.lower];
         ++outputs[e.upper];
     }
+    const std::vector<float> anchor = anchors(g);
+    const auto alignment = [&](int item, float offset) {
+        constexpr float kNearAnchor = 0.3f;
+        const bool near = std::abs(offset - anchor[item]) <= kNearAnchor * g.problem->items[item].width;
+        return near ? anchor[item] : offset;
+    };
     for (std::size_t i = 0; i < g.edges.size(); ++i) {
         LayeredEdge& e = g.edges[i];
         if (e.selfLoop || e.bundled)
             continue;
         const int span = g.rank[e.lower] - g.rank[e.upper];
-        const float upperOffset = alignment(g, e.upper, e.upperOffset), lowerOffset = alignment(g, e.lower, e.lowerOffset);
+        const float upperOffset = alignment(e.upper, e.upperOffset), lowerOffset = alignment(e.lower, e.lowerOffset);
         if (span == 1) {
             g.segments.push_back({e.upper, e.lower, upperOffset, lowerOffset, kBranchWeight, kBranchWeight});
             continue;

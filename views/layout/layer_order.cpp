@@ -223,16 +223,17 @@ private:
 } // namespace
 
 void orderLayers(LayerGraph& g, const std::stop_token& stop) {
-    constexpr int kSweeps = 8;
     constexpr std::size_t kSmall = 20'000;   // segments; above it a sweep costs milliseconds
+    const bool small = g.segments.size() < kSmall;
+    // On 50,000 nodes the last four of eight sweeps take 40 ms and save 2 % of the crossings.
+    const int sweeps = small ? 8 : 4;
     initialOrder(g);
     orderAsBefore(g);
     Orderer orderer(g);
-    const bool small = g.segments.size() < kSmall;
     std::int64_t best = orderer.crossings();
     std::vector<int> bestOrder = g.order;
     int idle = 0;
-    for (int i = 0; i < kSweeps && best > 0 && idle < (small ? 4 : 2) && !stop.stop_requested(); ++i) {
+    for (int i = 0; i < sweeps && best > 0 && idle < (small ? 4 : 2) && !stop.stop_requested(); ++i) {
         orderer.sweep(i % 2 == 0 ? Sweep::Down : Sweep::Up);
         if (small)
             orderer.transpose(stop);

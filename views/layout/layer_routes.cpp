@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "views/layout/layer_graph.h"
 
@@ -137,7 +138,7 @@ private:
 /// from above keeps the middle.
 void spreadArrivals(LayerGraph& g, const Lanes& lanes) {
     struct Arrival {
-        int vertex, edge;
+        int vertex, port, edge;
         float x;
     };
     std::vector<Arrival> arrivals;
@@ -150,10 +151,10 @@ void spreadArrivals(LayerGraph& g, const Lanes& lanes) {
             x = lanes.x(i);
         else if (e.dummyCount > 0)
             x = g.x[e.firstDummy + e.dummyCount - 1];
-        arrivals.push_back({e.lower, static_cast<int>(i), x});
+        arrivals.push_back({e.lower, g.problem->edges[i].toPort, static_cast<int>(i), x});
     }
     std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
-        return std::tie(a.vertex, a.x, a.edge) < std::tie(b.vertex, b.x, b.edge);
+        return std::tie(a.vertex, a.x, a.port, a.edge) < std::tie(b.vertex, b.x, b.port, b.edge);
     });
     for (std::size_t i = 0; i < arrivals.size();) {
         std::size_t end = i;

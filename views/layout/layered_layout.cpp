@@ -33,13 +33,13 @@ std::uint32_t bits(float f) { return std::bit_cast<std::uint32_t>(f); }
 
 CacheKey keyOf(const ScopeProblem& p) {
     CacheKey key;
-    key.reserve(p.items.size() * 4 + p.edges.size() * 5 + 8);
+    key.reserve(p.items.size() * 4 + p.edges.size() * 6 + 8);
     key.push_back(static_cast<std::uint32_t>(p.items.size()));
     for (const ScopeItem& i : p.items)
         key.insert(key.end(), {bits(i.width), bits(i.height), static_cast<std::uint32_t>(i.role), bits(i.previousX)});
     for (const ScopeEdge& e : p.edges)
         key.insert(key.end(), {static_cast<std::uint32_t>(e.from), static_cast<std::uint32_t>(e.to), bits(e.fromOffset),
-            bits(e.toOffset), bits(e.labelHeight)});
+            bits(e.toOffset), bits(e.labelHeight), static_cast<std::uint32_t>(e.toPort)});
     const LayoutSpacing& s = p.spacing;
     key.insert(key.end(), {bits(s.nodeGap), bits(s.rankGap), bits(s.edgeGap), bits(s.groupPadding), bits(s.groupHeader),
         bits(s.componentGap)});
@@ -179,7 +179,7 @@ private:
                 && scope.innerFromPort[it->second] == fromPort && scope.innerToPort[it->second] == toPort)
                 return it->second;
         }
-        ScopeEdge edge {from, to, 0, std::numeric_limits<float>::quiet_NaN(), e.labelHeight};
+        ScopeEdge edge {from, to, 0, std::numeric_limits<float>::quiet_NaN(), e.labelHeight, toPort < 0 ? e.toPort : -1};
         // Only a node with several outputs says which one an edge starts at.
         if (fromPort < 0 && scope.itemNode[from] >= 0 && e.fromPort > 0)
             edge.fromOffset = outputOffset(scope.problem.items[from].width, e.fromPort);

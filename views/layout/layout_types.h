@@ -39,11 +39,12 @@ struct LayoutNode {
     float previousX = std::numeric_limits<float>::quiet_NaN();
 };
 
+/// The ports are hints for our own layout; Graphviz's dot spreads the ends itself.
 struct LayoutEdge {
     int from = 0;
     int to = 0;
-    int fromPort = -1;       ///< which output of `from`; edges of different outputs start apart. -1: one output
-    int toPort = -1;         ///< which input of `to`; only told to the Graphviz worker
+    int fromPort = -1;       ///< which output of `from`; edges of different outputs start apart. -1: does not matter
+    int toPort = -1;         ///< which input of `to`: order of edges that arrive from one place. -1: does not matter
     float labelHeight = 0;   ///< room for a label in the gap that the edge crosses first
 };
 

@@ -18,7 +18,11 @@
     FAMILY(lossOps) \
     FAMILY(randomOps) \
     FAMILY(controlFlowOps) \
-    FAMILY(sequenceOps)
+    FAMILY(sequenceOps) \
+    FAMILY(recurrentOps) \
+    FAMILY(quantizeOps) \
+    FAMILY(quantizedProductOps) \
+    FAMILY(functionOps)
 
 namespace nabla::engine {
 

@@ -54,6 +54,7 @@ private:
     void followValues(const Graph& graph, const Node& node);
     ValueType merged(const Node& node, const Value& value, ValueType inferred);
     void checkIndices(const Graph& graph, const Node& node);
+    void checkAttributes(const Node& node);
     void checkSize(const Node* node, const Value& value, const ValueType& type);
     void report(Severity severity, NodeId node, ValueId value, std::string message, bool blocksRun) {
         if (!quiet)
@@ -304,6 +305,7 @@ void Inference::inferNode(const Graph& graph, const Node& original) {
         m_facts.map.values[value.id] = std::move(type);
     }
     if (node.domain.empty()) {
+        checkAttributes(node);
         followValues(graph, node);
         checkIndices(graph, node);
     }
@@ -325,6 +327,27 @@ void Inference::followValues(const Graph& graph, const Node& node) {
     if (const TensorPtr tensor = known->tensor())
         m_facts.map.constants[output] = tensor;
     m_facts.known.insert_or_assign(output, std::move(*known));
+}
+
+/// Numbers that no operator can mean, whether or not the library's inference looks at them.
+void Inference::checkAttributes(const Node& node) {
+    const auto complain = [&](const std::string& what) { report(Severity::Error, node.id, {}, fmt::format("{}: {}", clipped(describe(node)), what), true); };
+    for (const Attribute& attribute : node.attributes) {
+        if (const auto* number = std::get_if<std::int64_t>(&attribute.value)) {
+            const ValueType& type = typeOf(node.input(0));
+            if (attribute.name == "axis" && type.isTensor() && type.shape) {
+                const auto rank = static_cast<std::int64_t>(type.shape->size());
+                if (*number < -rank - 1 || *number > rank) // one more than the rank: some operators add an axis
+                    complain(fmt::format("axis {} is out of range for a tensor of rank {}", *number, rank));
+            } else if (attribute.name == "group" && *number < 1) {
+                complain(fmt::format("group {} is not positive", *number));
+            }
+        } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+            const bool size = attribute.name == "kernel_shape" || attribute.name == "strides" || attribute.name == "dilations";
+            if (size && std::any_of(list->begin(), list->end(), [](std::int64_t v) { return v < 1; }))
+                complain(fmt::format("{} [{}] holds a number below 1", attribute.name, fmt::join(*list, ",")));
+        }
+    }
 }
 
 /// Gather and GatherElements with indices that are known and cannot be right.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "engine/base/stop.h"
@@ -12,6 +13,9 @@ namespace nabla::engine {
 struct ExportOptions {
     std::int64_t opset = 0; ///< 0 = the graph's own
     JobControl job;
+    /// Types of values for which the file declares none: outputs that a pass made. `types(graph)->of` from engine/analysis fits.
+    std::function<ValueType(ValueId)> typeOf = {};
+    bool weightsBeside = false; ///< initializers of 1 KiB and more in `<file>.data`, whatever their size
 };
 
 /// The bytes of a ModelProto. Errors (Run): more than 2 GiB (saveOnnx writes external data beside the file then); an operator of a foreign

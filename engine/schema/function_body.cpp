@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "engine/schema/onnx_file/read_graph.h"
+#include "engine/schema/onnx_file/write_graph.h"
 #include "engine/schema/proto_convert.h"
 #include "engine/schema/registry.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
 
-onnx::NodeProto callOf(const Node& node) {
+Result<onnx::NodeProto> callOf(const Node& node) {
     onnx::NodeProto call;
     call.set_op_type(node.opType);
     call.set_domain(node.domain);
@@ -22,8 +23,14 @@ onnx::NodeProto callOf(const Node& node) {
         call.add_input(node.inputs[i] ? "i" + std::to_string(i) : "");
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
         call.add_output(node.outputs[i] ? "o" + std::to_string(i) : "");
-    for (const Attribute& attribute : node.attributes)
-        toAttributeProto(attribute, *call.add_attribute(), kEverything);
+    for (const Attribute& attribute : node.attributes) {
+        onnx::AttributeProto& out = *call.add_attribute();
+        toAttributeProto(attribute, out, kEverything);
+        if (const auto* body = std::get_if<GraphPtr>(&attribute.value); body && *body) {
+            NABLA_TRY(const std::string bytes, writeOnnxGraph(**body));
+            out.mutable_g()->ParseFromString(bytes);
+        }
+    }
     return call;
 }
 
@@ -69,7 +76,7 @@ Result<GraphPtr> functionBody(const Node& node, std::int64_t opset, const std::v
     const onnx::OpSchema& schema = *entry->library;
     auto bytes = std::make_shared<std::string>();
     try {
-        const onnx::NodeProto call = callOf(node);
+        NABLA_TRY(const onnx::NodeProto call, callOf(node));
         onnx::FunctionProto function;
         const int version = static_cast<int>(std::min<std::int64_t>(opset, newestOpset(node.domain)));
         if (const auto* fixed = schema.HasFunction() ? schema.GetFunction(version) : nullptr) {

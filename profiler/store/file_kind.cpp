@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <zlib.h>
 
 namespace nabla::profiler {
 
@@ -51,6 +52,23 @@ FileKind jsonKind(std::string_view head, bool whole) {
     return FileKind::Unknown;
 }
 
+/// The first bytes of what a gzip file holds; empty when it is damaged. `whole`: nothing follows them.
+std::string inflateHead(std::string_view compressed, bool& whole) {
+    std::string head(kHeadBytes, '\0');
+    z_stream stream{};
+    if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) // 16: with a gzip header
+        return {};
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
+    stream.avail_in = static_cast<uInt>(compressed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(head.data());
+    stream.avail_out = static_cast<uInt>(head.size());
+    const int code = inflate(&stream, Z_SYNC_FLUSH);
+    whole = code == Z_STREAM_END;
+    head.resize(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR ? stream.total_out : 0);
+    inflateEnd(&stream);
+    return head;
+}
+
 FileKind kindOf(std::string_view head, bool whole, const std::filesystem::path& path) {
     if (head.empty())
         return FileKind::Empty;
@@ -58,8 +76,16 @@ FileKind kindOf(std::string_view head, bool whole, const std::filesystem::path& 
         return FileKind::Sqlite;
     if (head.starts_with("NVIDIA Tegra Profiler Report "))
         return FileKind::NsysReport;
-    if (head.starts_with("\x1f\x8b"))
-        return FileKind::GzipTrace;
+    if (head.starts_with("\x1f\x8b")) {
+        bool all = false;
+        const std::string inside = inflateHead(head, all);
+        const std::size_t first = inside.find_first_not_of(" \t\r\n");
+        // Traces are JSON inside; a database or another archive in gzip is not looked into.
+        if (first == std::string::npos || (inside[first] != '{' && inside[first] != '['))
+            return FileKind::GzipTrace;
+        const FileKind kind = jsonKind(std::string_view(inside).substr(first), all);
+        return kind == FileKind::Unknown ? FileKind::GzipTrace : kind;
+    }
     if (head.size() > 1 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5)
         return FileKind::PickledSnapshot;
     const std::size_t first = head.find_first_not_of(" \t\r\n");

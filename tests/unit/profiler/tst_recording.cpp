@@ -26,6 +26,9 @@ template <typename T> T must(Result<T> result) {
         return std::move(*result);
 }
 
+constexpr const char* kGzippedTrace = "H4sIAAAAAAACA6tWKk7OSM1NDEstKs7Mz1OyMtRRSkosTg3JzE31S8zLL05Nzs9LKQaLlxQlJqe6lqXm"
+                                      "lQD50dVKBRlKVkoRSrWxtQCDJLRiRgAAAA==";
+
 std::filesystem::path pathOf(const QString& text) {
     return text.toStdString();
 }
@@ -237,6 +240,33 @@ private slots:
         QVERIFY2(
             QString::fromStdString(recording.error().message()).contains(words), recording.error().message().c_str());
         QVERIFY(recording.error().kind() == nabla::engine::ErrorKind::Read);
+    }
+
+    void aCompressedTraceIsNamedByWhatIsInside() {
+        // gzip of {"schemaVersion":1,"baseTimeNanoseconds":1,"traceEvents":[{"ph":"X"}]}, made by Python's
+        // gzip.compress(mtime=0).
+        const QByteArray bytes = QByteArray::fromBase64(kGzippedTrace);
+        const auto recording = Recording::open(pathOf(write("inside.json.gz", bytes)));
+        QVERIFY(!recording);
+        QVERIFY2(QString::fromStdString(recording.error().message()).endsWith("Kineto trace: not read yet"),
+            recording.error().message().c_str());
+        const auto cut = Recording::open(pathOf(write("cut.json.gz", bytes.left(12))));
+        QVERIFY(!cut);
+        QVERIFY(QString::fromStdString(cut.error().message()).contains("gzip-compressed trace: not read yet"));
+    }
+
+    void anOwnFileWithAViewForATableIsRefused() {
+        const auto path = pathOf(file("hostile.nabla"));
+        must(must(RecordingWriter::open(path)).close());
+        must(must(Database::open(path, OpenMode::ReadWrite))
+                 .execute("DROP VIEW NVTX_EVENTS; DROP TABLE NABLA_STEP; CREATE VIEW NABLA_STEP AS SELECT 1 AS id, 1 "
+                          "AS runId, 1 AS idx, "
+                          "0 AS phase, 1 AS start, 2 AS end, NULL AS loss; PRAGMA journal_mode=WAL"));
+        const auto recording = Recording::open(path);
+        QVERIFY(!recording);
+        QVERIFY(QString::fromStdString(recording.error().message())
+                    .contains("NABLA_STEP is a view where a table should be"));
+        QVERIFY(QDir(m_folder.path()).entryList({"hostile.nabla-*"}, QDir::Files).isEmpty());
     }
 
     void otherDatabasesAreRefusedByName() {

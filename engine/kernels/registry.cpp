@@ -16,6 +16,9 @@ std::vector<const Kernel*> listKernels() {
         for (const Kernel& kernel : family)
             all.push_back(&kernel);
     };
+    append(matMulKernels());
+    append(convKernels());
+    append(softmaxAndPoolKernels());
     append(elementwiseKernels());
     return all;
 }

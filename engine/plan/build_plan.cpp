@@ -118,15 +118,15 @@ private:
                 slot.bytes = slot.sizeKnown ? storageBytes(slot.dtype, elementCount(slot.shape)) : 0;
             }
         }
-        m_plan->slots.push_back(std::move(slot));
-        const auto index = static_cast<std::uint32_t>(m_plan->slots.size() - 1);
+        m_plan->slotTable.push_back(std::move(slot));
+        const auto index = static_cast<std::uint32_t>(m_plan->slotTable.size() - 1);
         m_slotOf.emplace(id, index);
         return index;
     }
 
     std::uint32_t addConstant(ValueId id, TensorPtr tensor) {
         const std::uint32_t index = addSlot(id, PlanSlot::Place::Constant);
-        PlanSlot& slot = m_plan->slots[index];
+        PlanSlot& slot = m_plan->slotTable[index];
         slot.dtype = tensor->dtype();
         slot.shape = tensor->shape();
         slot.sizeKnown = true;
@@ -175,7 +175,7 @@ private:
                 NABLA_TRY(const std::uint32_t slot, slotOf(id, node));
                 to->push_back(slot);
                 if (slot != kNoSlot)
-                    m_plan->slots[slot].lastStep = at;
+                    m_plan->slotTable[slot].lastStep = at;
             }
         }
         const bool ownMemory = m_options.keepAll || step.isCall() || step.op->run.isControlFlow();
@@ -185,7 +185,7 @@ private:
                 continue;
             }
             const std::uint32_t index = addSlot(id, PlanSlot::Place::Heap);
-            PlanSlot& slot = m_plan->slots[index];
+            PlanSlot& slot = m_plan->slotTable[index];
             slot.firstStep = slot.lastStep = at;
             if (slot.sizeKnown && slot.dtype != DType::String && !ownMemory)
                 slot.place = PlanSlot::Place::Arena;
@@ -206,7 +206,7 @@ private:
                     return runError("nothing makes the output \"{}\"", id && m_plan->graph.value(id) ? m_plan->graph.value(id)->name : "?");
                 it = m_slotOf.emplace(id, addConstant(id, std::move(tensor))).first;
             }
-            PlanSlot& slot = m_plan->slots[it->second];
+            PlanSlot& slot = m_plan->slotTable[it->second];
             slot.lastStep = end;
             if (!slot.isOutput && slot.place != PlanSlot::Place::Input && slot.place != PlanSlot::Place::Constant)
                 m_plan->outputBytes += slot.bytes;
@@ -248,11 +248,11 @@ private:
     }
 
     ValueType typeOf(std::uint32_t index) const {
-        const PlanSlot& slot = m_plan->slots[index];
+        const PlanSlot& slot = m_plan->slotTable[index];
         return slot.sizeKnown ? ValueType::tensor(slot.dtype, ShapeView(slot.shape)) : m_types->of(slot.value);
     }
     TensorPtr constantOf(std::uint32_t index) const {
-        const PlanSlot& slot = m_plan->slots[index];
+        const PlanSlot& slot = m_plan->slotTable[index];
         if (slot.constant)
             return slot.constant;
         const auto it = m_types->constants.find(slot.value);
@@ -263,9 +263,9 @@ private:
     void place() {
         std::vector<ArenaBuffer> buffers;
         std::vector<std::uint32_t> owners;
-        std::vector<std::uint32_t> bufferOf(m_plan->slots.size(), kNoSlot);
-        for (std::uint32_t i = 0; i < m_plan->slots.size(); ++i) {
-            PlanSlot& slot = m_plan->slots[i];
+        std::vector<std::uint32_t> bufferOf(m_plan->slotTable.size(), kNoSlot);
+        for (std::uint32_t i = 0; i < m_plan->slotTable.size(); ++i) {
+            PlanSlot& slot = m_plan->slotTable[i];
             if (slot.place != PlanSlot::Place::Arena)
                 continue;
             slot.bytes = (slot.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
@@ -284,7 +284,7 @@ private:
         }
         const ArenaPlacement placed = placeBuffers(buffers, static_cast<std::uint32_t>(m_plan->steps.size()));
         for (const std::uint32_t i : owners) {
-            PlanSlot& slot = m_plan->slots[i];
+            PlanSlot& slot = m_plan->slotTable[i];
             slot.offset = placed.offsets[bufferOf[slot.aliasOf == kNoSlot ? i : slot.aliasOf]];
         }
         m_plan->arena = {placed.bytes, placed.lowerBound, placed.peakStep, std::string(placed.method)};

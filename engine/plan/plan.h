@@ -17,7 +17,7 @@ namespace nabla::engine {
 struct Kernel;      // kernels/kernel.h
 struct KernelState;
 
-/// One node in execution order. Indices point into Plan::slots.
+/// One node in execution order. Indices point into Plan::slotTable.
 struct PlanStep {
     NodeId node;
     const Node* graphNode = nullptr;      ///< owned by Plan::graph
@@ -73,7 +73,7 @@ struct PlanOptions {
 struct Plan {
     Graph graph;
     std::vector<PlanStep> steps;
-    std::vector<PlanSlot> slots;
+    std::vector<PlanSlot> slotTable; ///< not called "slots", which Qt makes a keyword
     std::vector<std::uint32_t> inputSlots, outputSlots; ///< inputSlots: the graph's inputs, then its captures
     ArenaCertificate arena;
     std::int64_t heapSlots = 0;   ///< values whose size depends on data

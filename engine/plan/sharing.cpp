@@ -25,9 +25,9 @@ bool isPlain(const PlanSlot& slot) { return slot.dtype != DType::Undefined && sl
 
 class Sharer {
 public:
-    explicit Sharer(Plan& plan) : m_plan(plan), m_last(plan.slots.size(), 0) {
-        for (std::size_t i = 0; i < plan.slots.size(); ++i)
-            m_last[i] = plan.slots[i].isOutput ? kNoSlot : plan.slots[i].lastStep;
+    explicit Sharer(Plan& plan) : m_plan(plan), m_last(plan.slotTable.size(), 0) {
+        for (std::size_t i = 0; i < plan.slotTable.size(); ++i)
+            m_last[i] = plan.slotTable[i].isOutput ? kNoSlot : plan.slotTable[i].lastStep;
     }
 
     void share() {
@@ -43,11 +43,11 @@ public:
     }
 
 private:
-    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan.slots[slot].aliasOf == kNoSlot ? slot : m_plan.slots[slot].aliasOf; }
+    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan.slotTable[slot].aliasOf == kNoSlot ? slot : m_plan.slotTable[slot].aliasOf; }
 
     void join(std::uint32_t output, std::uint32_t root, PlanSlot::Share why) {
-        m_plan.slots[output].aliasOf = root;
-        m_plan.slots[output].share = why;
+        m_plan.slotTable[output].aliasOf = root;
+        m_plan.slotTable[output].share = why;
         m_last[root] = std::max(m_last[root], m_last[output]);
     }
 
@@ -55,8 +55,8 @@ private:
         const std::uint32_t input = viewed < step.inputs.size() ? step.inputs[viewed] : kNoSlot;
         if (input == kNoSlot)
             return;
-        const PlanSlot& from = m_plan.slots[input];
-        PlanSlot& to = m_plan.slots[step.outputs[0]];
+        const PlanSlot& from = m_plan.slotTable[input];
+        PlanSlot& to = m_plan.slotTable[step.outputs[0]];
         const bool caller = from.place == PlanSlot::Place::Input || from.place == PlanSlot::Place::Constant;
         if (!caller && !(from.sizeKnown && to.sizeKnown && isPlain(from) && from.dtype == to.dtype && elementCount(from.shape) == elementCount(to.shape)))
             return;
@@ -66,13 +66,13 @@ private:
     }
 
     void shareInPlace(const PlanStep& step, std::uint32_t s) {
-        const PlanSlot& to = m_plan.slots[step.outputs[0]];
+        const PlanSlot& to = m_plan.slotTable[step.outputs[0]];
         if (!to.sizeKnown || !isPlain(to))
             return;
         for (const std::uint32_t input : step.inputs) {
             if (input == kNoSlot)
                 continue;
-            const PlanSlot& from = m_plan.slots[input];
+            const PlanSlot& from = m_plan.slotTable[input];
             const std::uint32_t root = rootOf(input);
             const bool ours = from.place == PlanSlot::Place::Arena || from.place == PlanSlot::Place::Heap;
             if (ours && from.sizeKnown && from.dtype == to.dtype && from.shape == to.shape && m_last[root] <= s) {
@@ -102,15 +102,15 @@ void shareSlots(Plan& plan, bool inPlace) {
     if (inPlace)
         Sharer(plan).share();
     // A set with an output in it lies on the heap as a whole, since outputs outlive the run.
-    std::vector<bool> outlives(plan.slots.size(), false);
-    const auto rootOf = [&](std::uint32_t i) { return plan.slots[i].aliasOf == kNoSlot ? i : plan.slots[i].aliasOf; };
-    for (std::uint32_t i = 0; i < plan.slots.size(); ++i) {
-        if (plan.slots[i].isOutput)
+    std::vector<bool> outlives(plan.slotTable.size(), false);
+    const auto rootOf = [&](std::uint32_t i) { return plan.slotTable[i].aliasOf == kNoSlot ? i : plan.slotTable[i].aliasOf; };
+    for (std::uint32_t i = 0; i < plan.slotTable.size(); ++i) {
+        if (plan.slotTable[i].isOutput)
             outlives[rootOf(i)] = true;
     }
-    for (std::uint32_t i = 0; i < plan.slots.size(); ++i) {
-        if (outlives[rootOf(i)] && plan.slots[i].place == PlanSlot::Place::Arena)
-            plan.slots[i].place = PlanSlot::Place::Heap;
+    for (std::uint32_t i = 0; i < plan.slotTable.size(); ++i) {
+        if (outlives[rootOf(i)] && plan.slotTable[i].place == PlanSlot::Place::Arena)
+            plan.slotTable[i].place = PlanSlot::Place::Heap;
     }
 }
 

@@ -44,8 +44,8 @@ Result<void> PlanExecutor::allocate(std::int64_t memoryLimitBytes) {
 
 void PlanExecutor::layOut() {
     const std::size_t stepCount = m_plan->steps.size();
-    m_slots.resize(m_plan->slots.size());
-    m_readers.resize(m_plan->slots.size());
+    m_slots.resize(m_plan->slotTable.size());
+    m_readers.resize(m_plan->slotTable.size());
     m_releases.resize(stepCount);
     m_arenaEnds.resize(stepCount);
     m_steps.resize(stepCount);
@@ -72,9 +72,9 @@ void PlanExecutor::layOut() {
     }
     m_inputs.resize(inputs);
     m_outputs.resize(outputs);
-    std::vector<std::uint32_t> setEnd(m_plan->slots.size(), kNoSlot);
-    for (std::uint32_t i = 0; i < m_plan->slots.size(); ++i) {
-        const PlanSlot& slot = m_plan->slots[i];
+    std::vector<std::uint32_t> setEnd(m_plan->slotTable.size(), kNoSlot);
+    for (std::uint32_t i = 0; i < m_plan->slotTable.size(); ++i) {
+        const PlanSlot& slot = m_plan->slotTable[i];
         if (slot.share == PlanSlot::Share::InPlace)
             m_slots[rootOf(i)].overwritten = true;
         if (slot.place == PlanSlot::Place::Arena) {
@@ -86,7 +86,7 @@ void PlanExecutor::layOut() {
             m_releases[slot.lastStep].push_back(i);
     }
     for (std::uint32_t i = 0; i < setEnd.size(); ++i) {
-        if (setEnd[i] != kNoSlot && m_plan->slots[i].bytes > 0)
+        if (setEnd[i] != kNoSlot && m_plan->slotTable[i].bytes > 0)
             m_arenaEnds[setEnd[i]].push_back(i);
     }
     m_contexts.reserve(stepCount);
@@ -109,8 +109,8 @@ void PlanExecutor::layOut() {
 }
 
 void PlanExecutor::bindArenaSlots() {
-    for (std::uint32_t i = 0; i < m_plan->slots.size(); ++i) {
-        const PlanSlot& slot = m_plan->slots[i];
+    for (std::uint32_t i = 0; i < m_plan->slotTable.size(); ++i) {
+        const PlanSlot& slot = m_plan->slotTable[i];
         if (slot.constant) {
             for (const std::uint32_t reader : m_readers[i])
                 m_inputs[reader] = *slot.constant;
@@ -146,7 +146,7 @@ Result<std::vector<RuntimeValue>> PlanExecutor::run(std::span<const RuntimeValue
     std::vector<RuntimeValue> outputs;
     if (done) {
         for (const std::uint32_t slot : m_plan->outputSlots) {
-            const TensorPtr& constant = m_plan->slots[slot].constant;
+            const TensorPtr& constant = m_plan->slotTable[slot].constant;
             outputs.push_back(constant ? RuntimeValue(*constant) : m_slots[slot].value);
         }
     }
@@ -210,14 +210,14 @@ Result<Tensor> PlanExecutor::place(std::uint32_t s, std::size_t output, DType dt
     const std::uint32_t slot = output < step.outputs.size() ? step.outputs[output] : kNoSlot;
     if (slot == kNoSlot)
         return Tensor::make(dtype, shape);
-    const PlanSlot& planned = m_plan->slots[slot];
+    const PlanSlot& planned = m_plan->slotTable[slot];
     if (planned.place == PlanSlot::Place::Arena && dtype == planned.dtype && shape == planned.shape)
         return m_slots[slot].planned;
     return makeHeap(slot, dtype, shape);
 }
 
 Result<Tensor> PlanExecutor::makeHeap(std::uint32_t slot, DType dtype, const Shape& shape) {
-    const PlanSlot& planned = m_plan->slots[slot];
+    const PlanSlot& planned = m_plan->slotTable[slot];
     const bool onHeap = planned.place == PlanSlot::Place::Heap;
     Tensor& shared = m_slots[rootOf(slot)].heap;
     if (onHeap && planned.share == PlanSlot::Share::InPlace && shared.defined() && dtype == planned.dtype && shape == planned.shape
@@ -243,7 +243,7 @@ bool PlanExecutor::mustCopy(const Tensor& tensor, std::uint32_t s, std::uint32_t
         return false;
     const std::uint32_t root = rootOf(slot);
     if (tensor.bytes() > 0 && inArena(tensor.raw()))
-        return !(m_plan->slots[slot].place == PlanSlot::Place::Arena && tensor.raw() == m_slots[slot].planned.raw());
+        return !(m_plan->slotTable[slot].place == PlanSlot::Place::Arena && tensor.raw() == m_slots[slot].planned.raw());
     // The kernel handed on an input as it is: no matter, unless a later in-place result overwrites that input.
     const PlanStep& step = m_plan->steps[s];
     const auto endangered = [&](std::uint32_t input) {
@@ -278,7 +278,7 @@ Result<RuntimeValue> PlanExecutor::detached(const RuntimeValue& value, std::uint
 
 Result<void> PlanExecutor::settle(std::uint32_t s, std::size_t k) {
     const std::uint32_t slot = m_plan->steps[s].outputs[k];
-    const PlanSlot& planned = m_plan->slots[slot];
+    const PlanSlot& planned = m_plan->slotTable[slot];
     SlotState& state = m_slots[slot];
     RuntimeValue& made = m_outputs[m_steps[s].outputs + k];
     const Tensor& tensor = made.tensor();
@@ -307,7 +307,7 @@ void PlanExecutor::give(std::uint32_t slot, const RuntimeValue& value) {
 
 void PlanExecutor::release(std::uint32_t slot) {
     SlotState& state = m_slots[slot];
-    if (m_plan->slots[slot].place == PlanSlot::Place::Arena && state.bound)
+    if (m_plan->slotTable[slot].place == PlanSlot::Place::Arena && state.bound)
         return;
     give(slot, RuntimeValue());
     state.value = RuntimeValue();
@@ -322,16 +322,16 @@ void PlanExecutor::releaseAfter(std::uint32_t s) {
     if (!m_env->scope->recording())
         return;
     for (const std::uint32_t slot : m_arenaEnds[s]) {
-        const PlanSlot& planned = m_plan->slots[slot];
+        const PlanSlot& planned = m_plan->slotTable[slot];
         m_env->scope->freed(planned.value.value, static_cast<std::uint64_t>(planned.offset), static_cast<std::uint64_t>(planned.bytes));
     }
 }
 
 void PlanExecutor::tellPlaces(std::uint32_t s) const {
     for (const std::uint32_t slot : m_plan->steps[s].outputs) {
-        if (slot == kNoSlot || m_plan->slots[slot].aliasOf != kNoSlot)
+        if (slot == kNoSlot || m_plan->slotTable[slot].aliasOf != kNoSlot)
             continue;
-        const PlanSlot& planned = m_plan->slots[slot];
+        const PlanSlot& planned = m_plan->slotTable[slot];
         if (planned.place == PlanSlot::Place::Arena && planned.bytes > 0)
             m_env->scope->allocated(planned.value.value, static_cast<std::uint64_t>(planned.offset), static_cast<std::uint64_t>(planned.bytes));
     }
@@ -340,7 +340,7 @@ void PlanExecutor::tellPlaces(std::uint32_t s) const {
 void PlanExecutor::clear() {
     for (std::uint32_t i = 0; i < m_slots.size(); ++i) {
         SlotState& state = m_slots[i];
-        const PlanSlot& planned = m_plan->slots[i];
+        const PlanSlot& planned = m_plan->slotTable[i];
         state.heap = Tensor();
         state.asPlanned = true;
         if (planned.constant || (planned.place == PlanSlot::Place::Arena && state.bound))

@@ -48,7 +48,7 @@ private:
     void releaseAfter(std::uint32_t step);
     void tellPlaces(std::uint32_t step) const;
     void clear();
-    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan->slots[slot].aliasOf == kNoSlot ? slot : m_plan->slots[slot].aliasOf; }
+    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan->slotTable[slot].aliasOf == kNoSlot ? slot : m_plan->slotTable[slot].aliasOf; }
     bool inArena(const std::byte* p) const { return p >= m_arena && p < m_arena + m_plan->arena.arenaBytes; }
 
     /// What a slot is during a run.

@@ -72,8 +72,8 @@ Result<void> Stepper::Impl::prepare(std::vector<RuntimeValue> inputs) {
     for (const RuntimeValue& input : inputs)
         types.push_back(typeOf(input));
     NABLA_TRY(plan, buildPlan(runner.graph(), types, planOptions));
-    values.resize(plan->slots.size());
-    producer.assign(plan->slots.size(), kNoSlot);
+    values.resize(plan->slotTable.size());
+    producer.assign(plan->slotTable.size(), kNoSlot);
     for (std::uint32_t s = 0; s < plan->steps.size(); ++s) {
         stepOf.emplace(plan->steps[s].node, s);
         for (const std::uint32_t slot : plan->steps[s].outputs) {
@@ -81,10 +81,10 @@ Result<void> Stepper::Impl::prepare(std::vector<RuntimeValue> inputs) {
                 producer[slot] = s;
         }
     }
-    for (std::uint32_t i = 0; i < plan->slots.size(); ++i) {
-        slotOf.emplace(plan->slots[i].value, i);
-        if (plan->slots[i].constant)
-            values[i] = *plan->slots[i].constant;
+    for (std::uint32_t i = 0; i < plan->slotTable.size(); ++i) {
+        slotOf.emplace(plan->slotTable[i].value, i);
+        if (plan->slotTable[i].constant)
+            values[i] = *plan->slotTable[i].constant;
     }
     for (std::size_t i = 0; i < inputs.size(); ++i)
         values[plan->inputSlots[i]] = std::move(inputs[i]);
@@ -100,7 +100,7 @@ void Stepper::Impl::forget(std::uint32_t slot) { put(slot, RuntimeValue()); }
 
 bool Stepper::Impl::kernelFits(const PlanStep& step, const std::vector<RuntimeValue>& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const PlanSlot* slot = step.inputs[i] == kNoSlot ? nullptr : &plan->slots[step.inputs[i]];
+        const PlanSlot* slot = step.inputs[i] == kNoSlot ? nullptr : &plan->slotTable[step.inputs[i]];
         if (slot && slot->sizeKnown && (inputs[i].tensor().dtype() != slot->dtype || inputs[i].tensor().shape() != slot->shape))
             return false;
     }
@@ -191,7 +191,7 @@ std::string Stepper::Impl::notFinite(std::uint32_t s) const {
         const std::int64_t count = slot == kNoSlot ? 0 : countNotFinite(values[slot]);
         if (count > 0) {
             return fmt::format("{}: {} of {} values of \"{}\" are not finite", nodeText(*plan->steps[s].graphNode), count, values[slot].tensor().elementCount(),
-                plan->graph.value(plan->slots[slot].value)->name);
+                plan->graph.value(plan->slotTable[slot].value)->name);
         }
     }
     return {};

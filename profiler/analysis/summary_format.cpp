@@ -104,8 +104,11 @@ void appendNames(std::string& text, const TraceSummary& s) {
             if (listed == 1)
                 text += fmt::format("\n{:<63} {:>8} {:>11} {:>11} {:>11} {:>11}\n", sliceSourceName(source), "count",
                     "sum", "self", "median", "max");
-            text += fmt::format("{:<63} {:>8} {:>11} {:>11} {:>11} {:>11}\n", shown(name.name), name.count,
-                duration(name.sumNs), duration(name.selfNs), duration(name.medianNs), duration(name.maxNs));
+            // A name of which nothing has a usable time has no sum either; 0 ns would be a claim.
+            const auto figure = [&](std::int64_t ns) { return name.count > 0 ? duration(ns) : std::string("no time"); };
+            text += fmt::format("{:<63} {:>8} {:>11} {:>11} {:>11} {:>11}\n", shown(name.name),
+                name.count + name.untimed, figure(name.sumNs), figure(name.selfNs), figure(name.medianNs),
+                figure(name.maxNs));
         }
         if (listed > kPerSource)
             text += fmt::format("  and {} more\n", listed - kPerSource);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <QFile>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -123,6 +124,7 @@ private slots:
         const json out = json::parse(summaryJson(s));
         QCOMPARE(out["kernels"]["flagged"]["no_time"]["names"][0].get<std::string>(), std::string("norm_rows_b"));
         QVERIFY(QString::fromStdString(summaryText(s)).contains("1 without a time: norm_rows_b"));
+        QVERIFY(QString::fromStdString(summaryText(s)).contains(QRegularExpression("softmax_c +1 +no time")));
     }
 
     void rangesOfARecordingWithoutGpu() {

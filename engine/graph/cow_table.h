@@ -36,7 +36,7 @@ public:
         else if (slot.use_count() > 1)
             slot = std::make_shared<Chunk>(*slot);
         Entry& place = (*slot)[id % kChunk];
-        m_size += (entry ? 1U : 0U) - (place ? 1U : 0U);
+        m_size = m_size + (entry ? 1 : 0) - (place ? 1 : 0);
         place = std::move(entry);
     }
     void erase(std::uint32_t id) {

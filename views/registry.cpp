@@ -5,11 +5,8 @@
 
 #include "views/history/history_view.h"
 #include "views/inspector/inspector_view.h"
-#include "views/memory_map/memory_map_view.h"
 #include "views/outline/outline_view.h"
-#include "views/passes/passes_view.h"
 #include "views/problems/problems_view.h"
-#include "views/timeline/timeline_view.h"
 
 namespace nabla::views {
 
@@ -26,9 +23,6 @@ std::vector<ViewDef> viewDefs() {
         {"outline", title(QT_TRANSLATE_NOOP("ViewTitle", "Outline")), "tree", DockArea::Left, make<OutlineView>},
         {"history", title(QT_TRANSLATE_NOOP("ViewTitle", "History")), "history", DockArea::Left, make<HistoryView>},
         {"inspector", title(QT_TRANSLATE_NOOP("ViewTitle", "Inspector")), "info", DockArea::Right, make<InspectorView>},
-        {"timeline", title(QT_TRANSLATE_NOOP("ViewTitle", "Timeline")), "timeline", DockArea::Bottom, make<TimelineView>},
-        {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
-        {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},
         {"problems", title(QT_TRANSLATE_NOOP("ViewTitle", "Problems")), "warning", DockArea::Bottom, make<ProblemsView>},
     };
 }

@@ -8,7 +8,9 @@
 
 namespace nabla::app {
 
-LayoutWorker::LayoutWorker(QString program, QObject* parent) : QObject(parent), m_program(std::move(program)) {
+LayoutWorker::LayoutWorker(QString program, QObject* parent)
+    : QObject(parent)
+    , m_program(std::move(program)) {
     m_budget.setSingleShot(true);
     connect(&m_budget, &QTimer::timeout, this, [this] {
         drop();
@@ -17,7 +19,12 @@ LayoutWorker::LayoutWorker(QString program, QObject* parent) : QObject(parent), 
 }
 
 LayoutWorker::~LayoutWorker() {
-    drop();
+    constexpr int kReapMs = 500; // a killed process is reaped in about 2 ms
+    if (m_process == nullptr)
+        return;
+    m_process->disconnect(this);
+    m_process->kill();
+    m_process->waitForFinished(kReapMs);
 }
 
 QString LayoutWorker::defaultProgram() {
@@ -56,7 +63,7 @@ void LayoutWorker::start() {
     });
     connect(m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error != QProcess::FailedToStart)
-            return;   // a crash also arrives as finished()
+            return; // a crash also arrives as finished()
         const QString reason = tr("Cannot start %1: %2").arg(m_program, m_process->errorString());
         drop();
         fail(reason);

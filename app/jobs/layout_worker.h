@@ -54,7 +54,7 @@ private:
     QProcess* m_process = nullptr;
     views::FrameReader m_reader;
     std::optional<std::uint32_t> m_running;
-    std::size_t m_nodes = 0, m_groups = 0, m_edges = 0;   // of the running request
+    std::size_t m_nodes = 0, m_groups = 0, m_edges = 0; // of the running request
     std::uint32_t m_nextId = 1;
     QTimer m_budget;
     int m_budgetMs = 250;

@@ -32,7 +32,8 @@ VIEW_VALUES = [
     "engine/base", "engine/tensor", "engine/graph", "engine/schema", "engine/ops", "engine/analysis", "engine/autodiff",
     "engine/passes", "engine/plan", "engine/events", "profiler/store", "profiler/analysis",
 ]
-VIEW_SHARED = ["views/layout", "views/canvas", "views/theme"]
+# views/graph turns an engine graph into scenes, scopes and card texts: every view that names nodes needs the same words.
+VIEW_SHARED = ["views/layout", "views/canvas", "views/theme", "views/graph"]
 
 
 def closure(table: dict[str, list[str]]) -> dict[str, set[str]]:
@@ -51,7 +52,7 @@ def closure(table: dict[str, list[str]]) -> dict[str, set[str]]:
 ALLOWED = closure(ENGINE | PROFILER)
 ALLOWED["views/layout"] = {"views/layout", "engine/base"}
 ALLOWED["views/theme"] = {"views/theme", "engine/base"}
-ALLOWED["views/canvas"] = {*VIEW_SHARED, *VIEW_VALUES}
+ALLOWED["views/canvas"] = {"views/layout", "views/canvas", "views/theme", *VIEW_VALUES}
 FREE = ("app",)  # composes everything
 
 

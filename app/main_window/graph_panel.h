@@ -1,0 +1,84 @@
+// GraphPanel: the centre of the window: path bar, one canvas or two linked ones, search and overlay.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+
+#include <QThreadPool>
+#include <QWidget>
+
+#include "app/jobs/layout_worker.h"
+#include "views/canvas/graph_canvas.h"
+#include "views/graph/graph_view_model.h"
+#include "views/graph/overlays.h"
+#include "views/view_state.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QToolButton;
+
+namespace nabla::app {
+
+class GraphPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit GraphPanel(const views::ThemeSource& theme, QWidget* parent = nullptr);
+    ~GraphPanel() override;
+
+    /// `before`: the graph shown on the left while comparing; null = one canvas.
+    void setState(const views::ViewState& state, const views::Changes& changes, const engine::Graph* before, const QString& beforeTitle);
+    views::GraphCanvas* canvas() const { return m_after; }
+    views::GraphCanvas* beforeCanvas() const { return m_before; }
+    QLineEdit* searchField() const { return m_search; }
+    QComboBox* overlayBox() const { return m_overlayBox; }
+    /// Scene node of a graph node; -1 while it is not shown.
+    int sceneNode(engine::NodeId node) const;
+    void reveal(engine::NodeId node);
+    void setOverlay(views::OverlayKind kind);
+    bool building() const { return m_building; }
+
+Q_SIGNALS:
+    void selectionWanted(const nabla::views::Selection& selection);
+    void breakpointToggled(nabla::engine::NodeId node);
+    void sceneShown(); ///< a new scene is on the canvas
+
+private:
+    struct Built;
+    void makeBar();
+    void connectCanvas(views::GraphCanvas* canvas, bool after);
+    void rebuild(bool newGraph);
+    void show(const std::shared_ptr<Built>& built);
+    void askWorker();
+    void refreshMarks();
+    void setScopeClosed(const std::string& path, bool closed, views::GraphCanvas::Depth depth);
+    void search(const QString& text);
+    void nextHit(int direction);
+    void updateBar();
+    const views::GraphView& viewOf(bool after) const { return after ? m_afterView : m_beforeView; }
+
+    const views::ThemeSource& m_theme;
+    QLabel *m_path, *m_stepBadge, *m_zoomLabel, *m_beforeTitle, *m_afterTitle;
+    QLineEdit* m_search;
+    QLabel* m_hitLabel;
+    QComboBox* m_overlayBox;
+    QWidget* m_beforeSide;
+    views::GraphCanvas *m_before, *m_after;
+    views::ViewState m_state;
+    std::optional<engine::Graph> m_beforeGraph;
+    QString m_beforeName;
+    views::GraphView m_beforeView, m_afterView;
+    std::set<std::string> m_closed;
+    std::vector<int> m_hits;
+    int m_hit = -1;
+    QThreadPool m_pool;
+    std::stop_source m_stop;
+    std::uint32_t m_generation = 0;
+    bool m_building = false;
+    LayoutWorker* m_worker;
+    std::uint32_t m_workerRequest = 0, m_workerGeneration = 0;
+};
+
+} // namespace nabla::app

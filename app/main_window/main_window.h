@@ -1,0 +1,79 @@
+// MainWindow: menus, tool bar, docks from the registry of views, status bar. It wires; the controller works.
+#pragma once
+
+#include <map>
+
+#include <QMainWindow>
+
+#include "app/main_window/controller.h"
+#include "app/main_window/graph_panel.h"
+#include "views/registry.h"
+
+class QDockWidget;
+class QLabel;
+class QProgressBar;
+class QStackedWidget;
+class QTimer;
+class QToolButton;
+
+namespace nabla::app {
+
+class StartPage;
+
+/// The theme of the last session; the system's when there is none.
+views::ThemeKind savedTheme();
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(views::ThemeSource& theme);
+    ~MainWindow() override;
+
+    void openFile(const QString& path); ///< a model or a recording, by content
+    Controller& controller() { return m_controller; }
+    GraphPanel* graphPanel() const { return m_panel; }
+    views::View* view(const QString& id) const;
+    QAction* action(const QString& name) const { return m_actions.value(name); }
+    /// Last error shown, as text; empty when none.
+    QString errorText() const;
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void makeActions();  // main_window_actions.cpp
+    void makeMenus();
+    void makeToolBar();
+    void makeDocks();
+    void makeStatusBar();
+    QAction* add(const QString& name, const QString& text, const char* icon, const QKeySequence& key, std::function<void()> act);
+    void showState(const views::ViewState& state, const views::Changes& changes);
+    void showError(const QString& what, const engine::Error& error);
+    void hideError();
+    void updateActions();
+    void browse();
+    void saveModel();
+    void remember(const QString& path);
+    QStringList recentFiles() const;
+    void showShortcuts();
+    void restore();
+
+    views::ThemeSource& m_theme;
+    Controller m_controller;
+    QStackedWidget* m_stack;
+    StartPage* m_start;
+    GraphPanel* m_panel;
+    QWidget* m_errorBar;
+    QLabel* m_errorLabel;
+    QMap<QString, QAction*> m_actions;
+    std::map<QString, std::pair<QDockWidget*, views::View*>> m_views;
+    QMenu* m_recentMenu = nullptr;
+    QLabel *m_status, *m_facts, *m_peak;
+    QProgressBar* m_progress;
+    QToolButton* m_cancel;
+    QTimer* m_busyTimer;
+};
+
+} // namespace nabla::app

@@ -1,0 +1,148 @@
+// Actions, menus and tool bar. Every command is an action, with its key, its icon and its words.
+#include <QApplication>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+#include <QToolBar>
+
+#include "app/main_window/main_window.h"
+#include "views/theme/icons.h"
+
+namespace nabla::app {
+
+QAction* MainWindow::add(const QString& name, const QString& words, const char* icon, const QKeySequence& key, std::function<void()> act) {
+    auto* action = new QAction(words, this);
+    action->setObjectName(name);
+    if (icon[0] != '\0')
+        action->setIcon(views::themedIcon(icon, m_theme));
+    action->setShortcut(key);
+    if (!key.isEmpty())
+        action->setToolTip(QStringLiteral("%1 (%2)").arg(QString(words).remove('&'), key.toString(QKeySequence::NativeText)));
+    connect(action, &QAction::triggered, this, [this, act = std::move(act)] {
+        hideError();
+        act();
+    });
+    addAction(action);
+    m_actions[name] = action;
+    return action;
+}
+
+void MainWindow::makeActions() {
+    add("open", tr("&Open"), "open", QKeySequence::Open, [this] { browse(); });
+    add("save", tr("&Save state as ONNX…"), "save", QKeySequence::SaveAs, [this] { saveModel(); });
+    add("quit", tr("&Quit"), "", QKeySequence::Quit, [this] { close(); });
+    add("run", tr("&Run"), "run", QKeySequence(Qt::CTRL | Qt::Key_R), [this] { m_controller.run(); });
+    add("back", tr("&Back"), "step-back", QKeySequence(Qt::SHIFT | Qt::Key_F8), [this] { m_controller.stepBack(); });
+    add("step", tr("S&tep"), "step-forward", QKeySequence(Qt::Key_F8), [this] { m_controller.stepForward(); });
+    add("continue", tr("&Continue"), "continue", QKeySequence(Qt::Key_F5), [this] { m_controller.continueForward(); });
+    add("stop", tr("St&op"), "stop", QKeySequence(Qt::SHIFT | Qt::Key_F5), [this] { m_controller.stopStepping(); });
+    add("breakpoint", tr("Toggle break&point"), "breakpoint", QKeySequence(Qt::Key_F9), [this] { m_controller.toggleBreakpoint(m_controller.state().selection.node); });
+    add("differentiate", tr("&Differentiate"), "differentiate", QKeySequence(Qt::CTRL | Qt::Key_G), [this] { m_controller.differentiate(); });
+    add("passes", tr("&Passes"), "passes", QKeySequence(Qt::CTRL | Qt::Key_P), [this] { m_controller.optimise(); });
+    add("record", tr("Recor&d"), "record", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { m_controller.record(); });
+    add("compare", tr("Co&mpare"), "compare", QKeySequence(Qt::CTRL | Qt::Key_D), [this] {
+        const auto& state = m_controller.state();
+        if (state.comparedState) {
+            m_controller.showState(state.currentState);
+            return;
+        }
+        for (const auto& entry : state.history) {
+            if (entry.id == state.currentState && entry.parent)
+                m_controller.compare(entry.parent, entry.id);
+        }
+    });
+    add("find", tr("&Find"), "search", QKeySequence::Find, [this] {
+        m_panel->searchField()->setFocus();
+        m_panel->searchField()->selectAll();
+    });
+    add("cancel", tr("Cancel what is running"), "cancel", QKeySequence(Qt::CTRL | Qt::Key_Period), [this] { m_controller.jobs().cancel(); });
+    add("shortcuts", tr("&Keyboard shortcuts"), "help", QKeySequence(Qt::Key_F1), [this] { showShortcuts(); });
+    const std::pair<const char*, std::pair<QString, views::ThemeKind>> themes[] = {
+        {"light", {tr("&Light"), views::ThemeKind::Light}}, {"dark", {tr("&Dark"), views::ThemeKind::Dark}}, {"contrast", {tr("&High contrast"), views::ThemeKind::Contrast}}};
+    for (const auto& [name, words] : themes) {
+        add(QString("theme_") + name, words.first, "", {}, [this, name = QString(name), kind = words.second] {
+            QSettings().setValue("window/theme", name);
+            m_theme.setKind(kind);
+        });
+    }
+}
+
+void MainWindow::makeMenus() {
+    const auto menu = [this](const QString& title, std::initializer_list<const char*> names) {
+        QMenu* out = menuBar()->addMenu(title);
+        for (const char* name : names) {
+            if (name[0] == '-')
+                out->addSeparator();
+            else
+                out->addAction(m_actions[name]);
+        }
+        return out;
+    };
+    QMenu* file = menu(tr("&File"), {"open"});
+    m_recentMenu = file->addMenu(tr("Open &recent"));
+    connect(m_recentMenu, &QMenu::aboutToShow, this, [this] {
+        m_recentMenu->clear();
+        for (const QString& path : recentFiles())
+            m_recentMenu->addAction(path, this, [this, path] { openFile(path); })->setEnabled(QFileInfo::exists(path));
+        if (m_recentMenu->isEmpty())
+            m_recentMenu->addAction(tr("No recent files"))->setEnabled(false);
+    });
+    file->addAction(m_actions["save"]);
+    file->addSeparator();
+    file->addAction(m_actions["quit"]);
+    menu(tr("&Edit"), {"find"});
+    QMenu* view = menu(tr("&View"), {"compare", "-"});
+    for (const auto& [id, pair] : m_views)
+        view->addAction(pair.first->toggleViewAction());
+    view->addSeparator();
+    QMenu* theme = view->addMenu(tr("&Theme"));
+    for (const char* name : {"theme_light", "theme_dark", "theme_contrast"})
+        theme->addAction(m_actions[name]);
+    menu(tr("&Run"), {"run", "-", "step", "back", "continue", "stop", "-", "breakpoint", "-", "cancel"});
+    menu(tr("&Differentiate"), {"differentiate"});
+    menu(tr("&Passes"), {"passes"});
+    menu(tr("Recor&d"), {"record"});
+    menu(tr("&Help"), {"shortcuts"});
+}
+
+void MainWindow::makeToolBar() {
+    QToolBar* bar = addToolBar(tr("Tool bar"));
+    bar->setObjectName("toolBar");
+    bar->setMovable(false);
+    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    bar->setIconSize(QSize(20, 20));
+    for (const char* name : {"open", "-", "run", "back", "step", "continue", "stop", "-", "differentiate", "passes", "record", "compare"}) {
+        if (name[0] == '-')
+            bar->addSeparator();
+        else
+            bar->addAction(m_actions[name]);
+    }
+}
+
+void MainWindow::updateActions() {
+    const bool document = m_controller.hasDocument();
+    const bool stepping = m_controller.state().step.has_value();
+    for (const char* name : {"save", "run", "step", "continue", "differentiate", "passes", "record", "find"})
+        m_actions[name]->setEnabled(document);
+    m_actions["back"]->setEnabled(stepping && m_controller.state().step->position > 0);
+    m_actions["stop"]->setEnabled(stepping || m_controller.jobs().busy());
+    m_actions["breakpoint"]->setEnabled(static_cast<bool>(m_controller.state().selection.node));
+    m_actions["compare"]->setEnabled(document && m_controller.state().history.size() > 1);
+    m_actions["cancel"]->setEnabled(m_controller.jobs().busy());
+}
+
+void MainWindow::showShortcuts() {
+    QString rows;
+    for (const QAction* action : m_actions) {
+        if (!action->shortcut().isEmpty())
+            rows += QStringLiteral("<tr><td><b>%1</b>&nbsp;&nbsp;</td><td>%2</td></tr>").arg(action->shortcut().toString(QKeySequence::NativeText), QString(action->text()).remove('&'));
+    }
+    const QString canvas = tr("<p>On the graph: wheel or + and − zoom, drag pans, 0 is 100 %, F fits the selection, Home shows all, arrows follow edges, Enter opens and closes a group, M shows the overview map.</p>");
+    QMessageBox box(QMessageBox::NoIcon, tr("Keyboard shortcuts"), QStringLiteral("<table>%1</table>%2").arg(rows, canvas), QMessageBox::Close, this);
+    box.exec();
+}
+
+} // namespace nabla::app

@@ -9,6 +9,9 @@
 #define NABLA_OP_FAMILIES(FAMILY) \
     FAMILY(arithmeticOps) \
     FAMILY(unaryMathOps) \
+    FAMILY(logicOps) \
+    FAMILY(activationOps) \
+    FAMILY(castOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \
@@ -22,7 +25,9 @@
     FAMILY(recurrentOps) \
     FAMILY(quantizeOps) \
     FAMILY(quantizedProductOps) \
-    FAMILY(functionOps)
+    FAMILY(functionOps) \
+    FAMILY(detOps) \
+    FAMILY(signalOps)
 
 namespace nabla::engine {
 

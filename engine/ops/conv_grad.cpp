@@ -228,9 +228,7 @@ Gradients gradConvTranspose(GradientBuilder& b, const Node& n, OutputGrads dy) {
         for (std::size_t i = 0; i < rank; ++i) {
             const std::int64_t extent = (attributes.kernel[i] - 1) * attributes.dilations[i] + 1;
             const std::int64_t full = attributes.strides[i] * ((*w.outputSizes)[i] - 1) + extent + (more.empty() ? 0 : more[i]);
-            const std::int64_t total = full - (*w.inputSizes)[i];
-            if (total < 0)
-                return runError("the gradient of ConvTranspose with an output of {} cells, more than the {} it fills, is not known", (*w.inputSizes)[i], full);
+            const std::int64_t total = std::max<std::int64_t>(0, full - (*w.inputSizes)[i]);
             w.window.pads[i] = attributes.autoPad == AutoPad::SameUpper ? total / 2 : total - total / 2;
         }
         w.window.autoPad = AutoPad::NotSet;

@@ -69,7 +69,7 @@ Result<ConvShape> convTransposeShape(const Node& node, std::int64_t group, Shape
         std::int64_t size = full - begin - end;
         if (!wanted.empty() || same) {
             size = wanted.empty() ? x[2 + i] * a.strides[i] : wanted[i];
-            const std::int64_t total = full - size;
+            const std::int64_t total = std::max<std::int64_t>(0, full - size); // cells that nothing reaches lie at the end
             begin = a.autoPad == AutoPad::SameUpper ? total / 2 : total - total / 2;
             end = total - begin;
         }

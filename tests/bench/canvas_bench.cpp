@@ -1,5 +1,5 @@
-// Times of the graph canvas at 50,000 nodes with irregular skips: layout, index, first picture, frames while panning and
-// zooming. Usage: canvas_bench [nodes] -platform offscreen
+// Times of the graph canvas at 50,000 nodes with irregular skips: layout, index, first picture, frames while panning
+// and zooming. Usage: canvas_bench [nodes] -platform offscreen
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -18,7 +18,9 @@ namespace {
 using namespace nabla::views;
 using Clock = std::chrono::steady_clock;
 
-double msSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double msSince(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 /// Every node reads one of the last 20 nodes, half of them a second one, one in ten a node up to 2,000 back.
 GraphScene irregularSkips(int count) {
@@ -41,7 +43,8 @@ GraphScene irregularSkips(int count) {
         n.rightText = "0.12 ms";
         n.share = static_cast<float>(random() % 100) / 100;
         scene.nodes.push_back(n);
-        const auto back = [&](int most) { return i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, most))); };
+        const auto back
+            = [&](int most) { return i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, most))); };
         if (i == 0)
             continue;
         join(back(20), i);
@@ -79,7 +82,7 @@ template <typename Move> Frames measure(GraphCanvas& canvas, int frames, Move mo
         canvas.repaint();
         result.ms.push_back(msSince(start));
         QApplication::processEvents();
-        QThread::msleep(4);   // the rest of a frame's time
+        QThread::msleep(4); // the rest of a frame's time
     }
     return result;
 }
@@ -102,8 +105,8 @@ int main(int argc, char** argv) {
         layoutMs.push_back(msSince(start));
     }
     std::sort(layoutMs.begin(), layoutMs.end());
-    std::printf("layout                       median %6.1f ms   best %6.1f ms   (%.0f x %.0f units)\n", layoutMs[2], layoutMs[0],
-        static_cast<double>(layout.bounds.width), static_cast<double>(layout.bounds.height));
+    std::printf("layout                       median %6.1f ms   best %6.1f ms   (%.0f x %.0f units)\n", layoutMs[2],
+        layoutMs[0], static_cast<double>(layout.bounds.width), static_cast<double>(layout.bounds.height));
     applyLayout(scene, layout);
     auto start = Clock::now();
     const ScenePtr prepared = PreparedScene::make(std::move(scene));
@@ -122,14 +125,17 @@ int main(int argc, char** argv) {
     const struct {
         const char* name;
         int level;
-    } places[] = {{"pan, everything visible", 1000}, {"pan, zoom 0.15", -11}, {"pan, zoom 0.35", -6}, {"pan, zoom 1", 0}};
+    } places[]
+        = {{"pan, everything visible", 1000}, {"pan, zoom 0.15", -11}, {"pan, zoom 0.35", -6}, {"pan, zoom 1", 0}};
     for (const auto& place : places) {
         canvas.fitAll();
         if (place.level < 1000)
             canvas.zoomBy(place.level - canvas.zoomLevel(), canvas.rect().center());
         settle(canvas);
         const QPointF centre = canvas.centre();
-        measure(canvas, 300, [&](int i) { canvas.setView(centre + QPointF(0, 6.0 * i) / canvas.zoom(), canvas.zoomLevel()); }).print(place.name);
+        measure(canvas, 300, [&](int i) {
+            canvas.setView(centre + QPointF(0, 6.0 * i) / canvas.zoom(), canvas.zoomLevel());
+        }).print(place.name);
     }
     canvas.fitAll();
     const int fitted = canvas.zoomLevel();

@@ -13,17 +13,21 @@
 namespace nabla::views {
 namespace {
 
-constexpr std::size_t kMostItems = 200;   // a reader walks items one by one; 50,000 would hang it
+constexpr std::size_t kMostItems = 200; // a reader walks items one by one; 50,000 would hang it
 
 class NodeInterface : public QAccessibleInterface {
 public:
-    NodeInterface(GraphCanvas* canvas, int node) : m_canvas(canvas), m_node(node) { }
+    NodeInterface(GraphCanvas* canvas, int node)
+        : m_canvas(canvas)
+        , m_node(node) { }
 
     bool isValid() const override {
         return m_canvas && m_node < static_cast<int>(m_canvas->scenePtr()->scene().nodes.size());
     }
     QObject* object() const override { return nullptr; }
-    QAccessibleInterface* parent() const override { return m_canvas ? QAccessible::queryAccessibleInterface(m_canvas) : nullptr; }
+    QAccessibleInterface* parent() const override {
+        return m_canvas ? QAccessible::queryAccessibleInterface(m_canvas) : nullptr;
+    }
     QAccessibleInterface* child(int) const override { return nullptr; }
     QAccessibleInterface* childAt(int, int) const override { return nullptr; }
     int childCount() const override { return 0; }
@@ -60,13 +64,16 @@ private:
 
 class CanvasInterface : public QAccessibleWidget {
 public:
-    explicit CanvasInterface(GraphCanvas* canvas) : QAccessibleWidget(canvas, QAccessible::List) { }
+    explicit CanvasInterface(GraphCanvas* canvas)
+        : QAccessibleWidget(canvas, QAccessible::List) { }
     ~CanvasInterface() override { forget(); }
 
     int childCount() const override { return static_cast<int>(items().size()); }
     QAccessibleInterface* child(int index) const override {
         const auto nodes = items();
-        return index >= 0 && index < static_cast<int>(nodes.size()) ? interfaceOf(nodes[static_cast<std::size_t>(index)]) : nullptr;
+        return index >= 0 && index < static_cast<int>(nodes.size())
+            ? interfaceOf(nodes[static_cast<std::size_t>(index)])
+            : nullptr;
     }
     int indexOfChild(const QAccessibleInterface* child) const override {
         const auto* node = dynamic_cast<const NodeInterface*>(child);
@@ -88,7 +95,7 @@ public:
         const auto it = m_children.find(node);
         if (it != m_children.end())
             return QAccessible::accessibleInterface(it->second);
-        auto* made = new NodeInterface(canvas(), node);   // owned by Qt's registry from here on
+        auto* made = new NodeInterface(canvas(), node); // owned by Qt's registry from here on
         m_children[node] = QAccessible::registerAccessibleInterface(made);
         return made;
     }
@@ -120,7 +127,8 @@ private:
                 add(scene.edges[e].to);
         }
         const Point a = canvas()->toScene({0, 0});
-        const Point b = canvas()->toScene({static_cast<double>(canvas()->width()), static_cast<double>(canvas()->height())});
+        const Point b
+            = canvas()->toScene({static_cast<double>(canvas()->width()), static_cast<double>(canvas()->height())});
         SceneIndex::Scratch scratch;
         index.query({a.x, a.y, b.x - a.x, b.y - a.y}, scratch);
         for (const int n : scratch.nodes) {
@@ -138,13 +146,14 @@ QAccessibleInterface* makeInterface(const QString&, QObject* object) {
 }
 
 CanvasInterface* activeInterface(GraphCanvas& canvas) {
-    return QAccessible::isActive() ? dynamic_cast<CanvasInterface*>(QAccessible::queryAccessibleInterface(&canvas)) : nullptr;
+    return QAccessible::isActive() ? dynamic_cast<CanvasInterface*>(QAccessible::queryAccessibleInterface(&canvas))
+                                   : nullptr;
 }
 
 } // namespace
 
 void CanvasAccessible::install() {
-    QAccessible::installFactory(makeInterface);   // Qt keeps one entry per function
+    QAccessible::installFactory(makeInterface); // Qt keeps one entry per function
 }
 
 void CanvasAccessible::sceneChanged(GraphCanvas& canvas) {

@@ -19,7 +19,9 @@ constexpr double kGroupRadius = 6;
 constexpr double kHeader = 28;
 constexpr double kExpandSide = 14;
 
-QString fromView(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+QString fromView(std::string_view s) {
+    return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size()));
+}
 
 } // namespace
 
@@ -56,7 +58,7 @@ double CardPainter::writeRight(double right, double baseline, std::string_view t
 CardPainter::Frame CardPainter::frameOf(const SceneNode& node, const NodeMarks& marks) const {
     const Theme& t = m_context.theme;
     const bool group = node.form == NodeForm::CollapsedGroup;
-    Frame f {group ? t.group : t.card, group ? t.groupBorder : t.border, 1};
+    Frame f{group ? t.group : t.card, group ? t.groupBorder : t.border, 1};
     if (node.form == NodeForm::Portal)
         f.line = t.borderStrong;
     if (!m_context.dimmed && node.diff != DiffState::None) {
@@ -146,7 +148,8 @@ void CardPainter::paintTile(const QPointF& at, double side, OperatorKind kind) c
     m_painter.setPen(outlined ? QPen(t.borderStrong, 1) : QPen(Qt::NoPen));
     m_painter.setBrush(fill);
     const double inset = outlined ? 0.5 : 0;
-    m_painter.drawRoundedRect(tile.adjusted(inset, inset, -inset, -inset), kTileRadius * side / kTile, kTileRadius * side / kTile);
+    m_painter.drawRoundedRect(
+        tile.adjusted(inset, inset, -inset, -inset), kTileRadius * side / kTile, kTileRadius * side / kTile);
     m_painter.setFont(m_context.tileFont);
     m_painter.setPen(m_context.dimmed ? t.muted : t.inkOn(fill));
     m_painter.drawText(tile, Qt::AlignCenter | Qt::TextDontClip, fromView(operatorGlyph(kind)));
@@ -156,7 +159,8 @@ void CardPainter::paintBar(const QRectF& r, float share) const {
     const Theme& t = m_context.theme;
     const PaintContext& c = m_context;
     const double height = std::max(1.0, std::round(c.px(3) * c.ratio) / c.ratio);
-    QRectF bar(r.left() + c.px(kStrip + 7), r.bottom() - c.px(4.5) - height, r.width() - c.px(kStrip + 7 + kPad), height);
+    QRectF bar(
+        r.left() + c.px(kStrip + 7), r.bottom() - c.px(4.5) - height, r.width() - c.px(kStrip + 7 + kPad), height);
     m_painter.fillRect(bar, t.track);
     bar.setWidth(std::max(bar.width() * std::min(1.0, static_cast<double>(share)), share > 0 ? 1.0 : 0.0));
     m_painter.fillRect(bar, c.dimmed ? t.border : t.heat[5]);
@@ -175,7 +179,9 @@ double CardPainter::paintDiffBadge(const QRectF& r, DiffState diff) const {
     m_painter.setFont(m_context.tileFont);
     m_painter.setPen(t.inkOn(fill));
     m_painter.drawText(badge, Qt::AlignCenter | Qt::TextDontClip,
-        diff == DiffState::Added ? QStringLiteral("+") : diff == DiffState::Removed ? QStringLiteral("−") : QStringLiteral("≈"));
+        diff == DiffState::Added         ? QStringLiteral("+")
+            : diff == DiffState::Removed ? QStringLiteral("−")
+                                         : QStringLiteral("≈"));
     return side + m_context.px(6);
 }
 
@@ -204,13 +210,16 @@ void CardPainter::paintCard(const QRectF& r, const SceneNode& node) const {
     const double badge = paintDiffBadge(r, node.diff);
     const double first = r.top() + c.px(20.5);
     const QColor quiet = node.notYet ? c.theme.disabled : c.muted();
-    const double time = writeRight(right - badge, first, node.rightText, c.monoFont, c.monoMetrics, c.muted(), r.width() / 2);
+    const double time
+        = writeRight(right - badge, first, node.rightText, c.monoFont, c.monoMetrics, c.muted(), r.width() / 2);
     const double name = left + c.px(kTile + 7);
-    writeLeft(name, first, right - badge - time - c.px(8) - name, node.name, c.nameFont, c.nameMetrics, c.text(), Qt::ElideMiddle);
+    writeLeft(name, first, right - badge - time - c.px(8) - name, node.name, c.nameFont, c.nameMetrics, c.text(),
+        Qt::ElideMiddle);
     writeLeft(left, r.top() + c.px(37), right - left, node.subtitle, c.bodyFont, c.bodyMetrics, quiet, Qt::ElideRight);
     const double last = r.top() + c.px(51.5);
     const double bytes = writeRight(right, last, node.bytesText, c.monoFont, c.monoMetrics, quiet, r.width() / 2);
-    writeLeft(left, last, right - bytes - c.px(8) - left, node.shapeText, c.monoFont, c.monoMetrics, c.text(), Qt::ElideRight);
+    writeLeft(left, last, right - bytes - c.px(8) - left, node.shapeText, c.monoFont, c.monoMetrics, c.text(),
+        Qt::ElideRight);
     if (node.share >= 0)
         paintBar(r, node.share);
 }
@@ -222,7 +231,8 @@ void CardPainter::paintMid(const QRectF& r, const SceneNode& node) const {
     if (node.form == NodeForm::CollapsedGroup) {
         if (r.height() < 12)
             return;
-        m_painter.drawImage(QPointF(x, r.center().y() - 6), cachedIcon(QStringLiteral("expand"), c.muted(), 12, c.ratio));
+        m_painter.drawImage(
+            QPointF(x, r.center().y() - 6), cachedIcon(QStringLiteral("expand"), c.muted(), 12, c.ratio));
         x += 16;
     } else if (tile >= 8) {
         paintTile({x, r.center().y() - tile / 2}, tile, node.kind);
@@ -248,15 +258,20 @@ void CardPainter::paintClosedGroup(const QRectF& r, const SceneNode& node, const
         return paintMid(r, node);
     const double right = r.right() - c.px(kPad);
     const double left = r.left() + c.px(kPad);
-    m_painter.drawImage(QPointF(left, r.top() + c.px(8)), cachedIcon(QStringLiteral("expand"), c.muted(), c.px(kExpandSide), c.ratio));
-    const double badge = node.repeat > 1 ? paintRepeat({right, r.top() + c.px(15)}, node.repeat)
-                                         : paintDiffBadge(r, node.diff);
+    m_painter.drawImage(
+        QPointF(left, r.top() + c.px(8)), cachedIcon(QStringLiteral("expand"), c.muted(), c.px(kExpandSide), c.ratio));
+    const double badge
+        = node.repeat > 1 ? paintRepeat({right, r.top() + c.px(15)}, node.repeat) : paintDiffBadge(r, node.diff);
     const double text = left + c.px(kExpandSide + 7);
     const double time = node.repeat > 1 || node.diff != DiffState::None
-        ? 0 : writeRight(right, r.top() + c.px(19.5), node.rightText, c.monoFont, c.monoMetrics, c.muted(), r.width() / 2);
-    writeLeft(text, r.top() + c.px(19.5), right - badge - time - c.px(6) - text, node.name, c.nameFont, c.nameMetrics, c.text(), Qt::ElideMiddle);
-    const double bytes = writeRight(right, r.top() + c.px(37), node.bytesText, c.monoFont, c.monoMetrics, c.text(), r.width() / 2);
-    writeLeft(text, r.top() + c.px(37), right - bytes - c.px(6) - text, node.subtitle, c.bodyFont, c.bodyMetrics, c.muted(), Qt::ElideRight);
+        ? 0
+        : writeRight(right, r.top() + c.px(19.5), node.rightText, c.monoFont, c.monoMetrics, c.muted(), r.width() / 2);
+    writeLeft(text, r.top() + c.px(19.5), right - badge - time - c.px(6) - text, node.name, c.nameFont, c.nameMetrics,
+        c.text(), Qt::ElideMiddle);
+    const double bytes
+        = writeRight(right, r.top() + c.px(37), node.bytesText, c.monoFont, c.monoMetrics, c.text(), r.width() / 2);
+    writeLeft(text, r.top() + c.px(37), right - bytes - c.px(6) - text, node.subtitle, c.bodyFont, c.bodyMetrics,
+        c.muted(), Qt::ElideRight);
 }
 
 void CardPainter::paintPortal(const QRectF& r, const SceneNode& node, const Frame& frame) const {
@@ -264,7 +279,7 @@ void CardPainter::paintPortal(const QRectF& r, const SceneNode& node, const Fram
     const double point = r.height() / 2.6;
     const double half = frame.width < 2 ? 0.5 : 0;
     const QRectF in = r.adjusted(half, half, -half, -half);
-    const QPolygonF tag {in.topLeft(), {in.right() - point, in.top()}, {in.right(), in.center().y()},
+    const QPolygonF tag{in.topLeft(), {in.right() - point, in.top()}, {in.right(), in.center().y()},
         {in.right() - point, in.bottom()}, in.bottomLeft()};
     m_painter.setPen(QPen(c.dimmed ? c.theme.border : frame.line, frame.width));
     m_painter.setBrush(frame.fill);
@@ -272,10 +287,11 @@ void CardPainter::paintPortal(const QRectF& r, const SceneNode& node, const Fram
     if (c.level != DetailLevel::Near)
         return;
     const double icon = c.px(12);
-    m_painter.drawImage(QPointF(r.left() + c.px(7), r.center().y() - icon / 2), cachedIcon(QStringLiteral("link"), c.muted(), icon, c.ratio));
+    m_painter.drawImage(QPointF(r.left() + c.px(7), r.center().y() - icon / 2),
+        cachedIcon(QStringLiteral("link"), c.muted(), icon, c.ratio));
     const double left = r.left() + c.px(7) + icon + c.px(5);
-    writeLeft(left, r.center().y() + c.monoMetrics.ascent() / 2 - c.px(1.5), in.right() - point / 2 - left, node.name, c.monoFont,
-        c.monoMetrics, c.text(), Qt::ElideRight);
+    writeLeft(left, r.center().y() + c.monoMetrics.ascent() / 2 - c.px(1.5), in.right() - point / 2 - left, node.name,
+        c.monoFont, c.monoMetrics, c.text(), Qt::ElideRight);
 }
 
 void CardPainter::paintGhost(const QRectF& r, const SceneNode& node) const {
@@ -288,7 +304,8 @@ void CardPainter::paintGhost(const QRectF& r, const SceneNode& node) const {
     if (c.level != DetailLevel::Near)
         return;
     const double left = r.left() + c.px(kPad), width = r.width() - c.px(2 * kPad);
-    writeLeft(left, r.top() + c.px(20.5), width, "− " + node.name, c.bodyFont, c.bodyMetrics, c.theme.removed, Qt::ElideMiddle);
+    writeLeft(left, r.top() + c.px(20.5), width, "− " + node.name, c.bodyFont, c.bodyMetrics, c.theme.removed,
+        Qt::ElideMiddle);
     writeLeft(left, r.top() + c.px(37), width, node.subtitle, c.bodyFont, c.bodyMetrics, c.muted(), Qt::ElideRight);
 }
 
@@ -298,14 +315,16 @@ void CardPainter::paintNan(const QRectF& r) const {
     const QPointF c(r.right() - 1, r.top() + 1);
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(t.nan);
-    m_painter.drawPolygon(QPolygonF {{c.x(), c.y() - half}, {c.x() + half, c.y()}, {c.x(), c.y() + half}, {c.x() - half, c.y()}});
+    m_painter.drawPolygon(
+        QPolygonF{{c.x(), c.y() - half}, {c.x() + half, c.y()}, {c.x(), c.y() + half}, {c.x() - half, c.y()}});
     if (m_context.level != DetailLevel::Near)
         return;
     QFont font = m_context.tileFont;
     font.setPixelSize(std::max(6, static_cast<int>(std::lround(half * 1.1))));
     m_painter.setFont(font);
     m_painter.setPen(t.inkOn(t.nan));
-    m_painter.drawText(QRectF(c.x() - half, c.y() - half, 2 * half, 2 * half), Qt::AlignCenter | Qt::TextDontClip, QStringLiteral("N"));
+    m_painter.drawText(QRectF(c.x() - half, c.y() - half, 2 * half, 2 * half), Qt::AlignCenter | Qt::TextDontClip,
+        QStringLiteral("N"));
 }
 
 void CardPainter::paintMarks(const QRectF& r, const SceneNode& node, const NodeMarks& marks) const {
@@ -315,7 +334,8 @@ void CardPainter::paintMarks(const QRectF& r, const SceneNode& node, const NodeM
         const double size = std::clamp(m_context.px(9), 5.0, 10.0);
         const QPointF tip(r.left() - 2, r.center().y());
         m_painter.setBrush(t.step);
-        m_painter.drawPolygon(QPolygonF {tip, {tip.x() - size, tip.y() - size * 0.8}, {tip.x() - size, tip.y() + size * 0.8}});
+        m_painter.drawPolygon(
+            QPolygonF{tip, {tip.x() - size, tip.y() - size * 0.8}, {tip.x() - size, tip.y() + size * 0.8}});
     }
     if (marks.breakpoint) {
         const double radius = std::clamp(m_context.px(5.5), 2.5, 6.0);
@@ -352,7 +372,8 @@ void CardPainter::paintNode(const SceneNode& node, const NodeMarks& marks) const
         // The strip lies under the outline, so that dashes and selection run around it.
         Frame inside = frame;
         paintFrame(r, inside, radius);
-        paintStrip(r.adjusted(0.5, 0.5, 0, -0.5), node, m_context.level == DetailLevel::Near ? m_context.px(kStrip) : 3, radius);
+        paintStrip(r.adjusted(0.5, 0.5, 0, -0.5), node, m_context.level == DetailLevel::Near ? m_context.px(kStrip) : 3,
+            radius);
         if (frame.width > 1) {
             inside.fill = Qt::transparent;
             inside.hatched = false;
@@ -371,7 +392,7 @@ void CardPainter::paintNode(const SceneNode& node, const NodeMarks& marks) const
 void CardPainter::paintGroup(const SceneGroup& group) const {
     const PaintContext& c = m_context;
     const QRectF r = c.rect(group.box);
-    Frame frame {c.theme.group, c.dimmed ? c.theme.border : c.theme.groupBorder, 1};
+    Frame frame{c.theme.group, c.dimmed ? c.theme.border : c.theme.groupBorder, 1};
     if (group.diff == DiffState::Added)
         frame.line = c.theme.added;
     else if (group.diff == DiffState::Removed) {
@@ -394,13 +415,15 @@ void CardPainter::paintGroup(const SceneGroup& group) const {
     const double baseline = middle + (metrics.ascent() - metrics.descent()) / 2;
     const double icon = std::min(static_cast<double>(kExpandSide), c.px(kExpandSide) + 2);
     double left = r.left() + c.px(8);
-    m_painter.drawImage(QPointF(left, middle - icon / 2), cachedIcon(QStringLiteral("collapse"), c.muted(), icon, c.ratio));
+    m_painter.drawImage(
+        QPointF(left, middle - icon / 2), cachedIcon(QStringLiteral("collapse"), c.muted(), icon, c.ratio));
     left += icon + c.px(8);
     double right = r.right() - c.px(kPad);
     if (c.level == DetailLevel::Near) {
         const double badge = paintRepeat({right, middle}, group.repeat);
         right -= badge > 0 ? badge + c.px(8) : 0;
-        const double time = writeRight(right, baseline, group.rightText, c.monoFont, c.monoMetrics, c.muted(), r.width() / 3);
+        const double time
+            = writeRight(right, baseline, group.rightText, c.monoFont, c.monoMetrics, c.muted(), r.width() / 3);
         right -= time > 0 ? time + c.px(10) : 0;
     }
     const QString title = elided(group.title, metrics, right - left, Qt::ElideMiddle);

@@ -7,7 +7,9 @@ namespace nabla::views {
 
 class CardPainter {
 public:
-    CardPainter(QPainter& painter, const PaintContext& context) : m_painter(painter), m_context(context) { }
+    CardPainter(QPainter& painter, const PaintContext& context)
+        : m_painter(painter)
+        , m_context(context) { }
 
     void paintNode(const SceneNode& node, const NodeMarks& marks = {}) const;
     void paintGroup(const SceneGroup& group) const;
@@ -42,10 +44,10 @@ private:
     double paintDiffBadge(const QRectF& r, DiffState diff) const;
     double paintRepeat(QPointF rightCentre, int repeat) const;
     void paintBar(const QRectF& r, float share) const;
-    void writeLeft(double x, double baseline, double width, std::string_view text, const QFont& font, const QFontMetricsF& metrics,
-        const QColor& colour, Qt::TextElideMode mode) const;
-    double writeRight(double right, double baseline, std::string_view text, const QFont& font, const QFontMetricsF& metrics,
-        const QColor& colour, double most) const;
+    void writeLeft(double x, double baseline, double width, std::string_view text, const QFont& font,
+        const QFontMetricsF& metrics, const QColor& colour, Qt::TextElideMode mode) const;
+    double writeRight(double right, double baseline, std::string_view text, const QFont& font,
+        const QFontMetricsF& metrics, const QColor& colour, double most) const;
 };
 
 } // namespace nabla::views

@@ -84,14 +84,15 @@ void EdgePainter::paintEdge(std::size_t index, EdgeEmphasis emphasis) const {
         // The line ends inside the head, or its square end would show beside the tip.
         const bool last = i + 3 == points.size();
         const QPointF end = last ? tip - along * (length - 1) : m_context.point(points[i + 2]);
-        const QPointF c2 = last ? m_context.point(points[i + 1]) - along * (length - 1) : m_context.point(points[i + 1]);
+        const QPointF c2
+            = last ? m_context.point(points[i + 1]) - along * (length - 1) : m_context.point(points[i + 1]);
         path.cubicTo(m_context.point(points[i]), c2, end);
     }
     m_painter.strokePath(path, pen);
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(pen.color());
     const QPointF across(-along.y() * half, along.x() * half);
-    m_painter.drawPolygon(QPolygonF {tip, base + across, base - across});
+    m_painter.drawPolygon(QPolygonF{tip, base + across, base - across});
 }
 
 void EdgePainter::paintLabel(std::size_t index, EdgeEmphasis emphasis) const {
@@ -105,7 +106,9 @@ void EdgePainter::paintLabel(std::size_t index, EdgeEmphasis emphasis) const {
     const double height = m_context.px(kLabelHeight);
     const auto snap = [this](double v) { return std::round(v * m_context.ratio) / m_context.ratio; };
     const QRectF pill(snap(c.x() - width / 2), snap(c.y() - height / 2), snap(width), snap(height));
-    const QColor line = emphasis == EdgeEmphasis::Selected ? t.focus : edge.style == EdgeStyle::Gradient ? t.bwd : t.border;
+    const QColor line = emphasis == EdgeEmphasis::Selected ? t.focus
+        : edge.style == EdgeStyle::Gradient                ? t.bwd
+                                                           : t.border;
     m_painter.setPen(QPen(line, 1));
     m_painter.setBrush(t.sunken);
     m_painter.drawRoundedRect(pill.adjusted(0.5, 0.5, -0.5, -0.5), m_context.px(3), m_context.px(3));

@@ -11,7 +11,9 @@ enum class EdgeEmphasis { None, Hovered, Selected };
 
 class EdgePainter {
 public:
-    EdgePainter(QPainter& painter, const PaintContext& context) : m_painter(painter), m_context(context) { }
+    EdgePainter(QPainter& painter, const PaintContext& context)
+        : m_painter(painter)
+        , m_context(context) { }
 
     void paintEdge(std::size_t edge, EdgeEmphasis emphasis = EdgeEmphasis::None) const;
     /// The pill with the edge's label at its anchor; only near.

@@ -10,8 +10,10 @@ namespace {
 class Raster {
 public:
     explicit Raster(QImage& image)
-        : m_width(image.width()), m_height(image.height()), m_stride(image.bytesPerLine() / 4),
-          m_bits(reinterpret_cast<QRgb*>(image.bits())) { }
+        : m_width(image.width())
+        , m_height(image.height())
+        , m_stride(image.bytesPerLine() / 4)
+        , m_bits(reinterpret_cast<QRgb*>(image.bits())) { }
 
     /// Half-open: [left, right) x [top, bottom).
     void fill(int left, int top, int right, int bottom, QRgb colour) {
@@ -43,7 +45,8 @@ private:
     qsizetype m_stride;
     QRgb* m_bits;
 
-    void step(double a0, double b0, double a1, double b1, int lengthA, int lengthB, qsizetype strideA, qsizetype strideB, QRgb colour) {
+    void step(double a0, double b0, double a1, double b1, int lengthA, int lengthB, qsizetype strideA,
+        qsizetype strideB, QRgb colour) {
         if (a1 < a0) {
             std::swap(a0, a1);
             std::swap(b0, b1);
@@ -80,7 +83,8 @@ QColor edgeColour(const PaintContext& c, const SceneEdge& e) {
 void rasterEdge(Raster& raster, std::span<const Point> points, double scale, QPoint origin, QRgb colour) {
     Point last = points[0];
     const auto to = [&](Point p) {
-        raster.line(last.x * scale - origin.x(), last.y * scale - origin.y(), p.x * scale - origin.x(), p.y * scale - origin.y(), colour);
+        raster.line(last.x * scale - origin.x(), last.y * scale - origin.y(), p.x * scale - origin.x(),
+            p.y * scale - origin.y(), colour);
         last = p;
     };
     for (std::size_t i = 0; i + 3 < points.size(); i += 3) {
@@ -104,7 +108,7 @@ void rasterFar(QImage& image, QPoint origin, const PaintContext& c, SceneIndex::
     const double scale = c.zoom * c.ratio;
     Raster raster(image);
     image.fill(c.theme.canvas);
-    const Box area {static_cast<float>((origin.x() - 4) / scale), static_cast<float>((origin.y() - 4) / scale),
+    const Box area{static_cast<float>((origin.x() - 4) / scale), static_cast<float>((origin.y() - 4) / scale),
         static_cast<float>((image.width() + 8) / scale), static_cast<float>((image.height() + 8) / scale)};
     const auto left = [&](double x) { return static_cast<int>(std::floor(x * scale)) - origin.x(); };
     const auto top = [&](double y) { return static_cast<int>(std::floor(y * scale)) - origin.y(); };
@@ -123,7 +127,8 @@ void rasterFar(QImage& image, QPoint origin, const PaintContext& c, SceneIndex::
         for (const int e : scratch.edges) {
             const auto points = scene.route(static_cast<std::size_t>(e));
             if (points.size() >= 4)
-                rasterEdge(raster, points, scale, origin, mix(c.theme.canvas, edgeColour(c, scene.edges[e]), opacity).rgb());
+                rasterEdge(
+                    raster, points, scale, origin, mix(c.theme.canvas, edgeColour(c, scene.edges[e]), opacity).rgb());
         }
     }
     for (const int n : scratch.nodes) {

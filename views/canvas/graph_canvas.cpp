@@ -14,13 +14,14 @@
 namespace nabla::views {
 namespace {
 
-constexpr int kLowestLevel = -48;   // 1 : 4096, a scene of three million units in a window
-constexpr int kHighestLevel = 8;    // 400 %
+constexpr int kLowestLevel = -48; // 1 : 4096, a scene of three million units in a window
+constexpr int kHighestLevel = 8; // 400 %
 constexpr double kFitMargin = 28;
 constexpr int kAnimationMs = 150;
 constexpr std::size_t kMostAnimated = 2000;
 
-std::vector<int> remapped(const std::vector<int>& nodes, const GraphScene& old, const std::unordered_map<std::uint64_t, int>& byKey) {
+std::vector<int> remapped(
+    const std::vector<int>& nodes, const GraphScene& old, const std::unordered_map<std::uint64_t, int>& byKey) {
     std::vector<int> result;
     for (const int n : nodes) {
         const auto it = byKey.find(old.nodes[n].key);
@@ -39,7 +40,9 @@ std::unordered_map<std::uint64_t, int> nodesByKey(const GraphScene& scene) {
     return byKey;
 }
 
-bool inScene(const GraphScene& scene, int node) { return node >= 0 && node < static_cast<int>(scene.nodes.size()); }
+bool inScene(const GraphScene& scene, int node) {
+    return node >= 0 && node < static_cast<int>(scene.nodes.size());
+}
 
 std::vector<int> onlyInScene(std::vector<int> nodes, const GraphScene& scene) {
     std::erase_if(nodes, [&](int n) { return !inScene(scene, n); });
@@ -49,7 +52,9 @@ std::vector<int> onlyInScene(std::vector<int> nodes, const GraphScene& scene) {
 } // namespace
 
 GraphCanvas::GraphCanvas(const ThemeSource& theme, QWidget* parent)
-    : QWidget(parent), m_theme(theme), m_scene(PreparedScene::make({})) {
+    : QWidget(parent)
+    , m_theme(theme)
+    , m_scene(PreparedScene::make({})) {
     CanvasAccessible::install();
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -184,14 +189,17 @@ QPointF GraphCanvas::toWidget(Point p) const {
 
 Point GraphCanvas::toScene(QPointF p) const {
     const QPoint o = origin();
-    return {static_cast<float>((p.x() + o.x() / ratio()) / zoom()), static_cast<float>((p.y() + o.y() / ratio()) / zoom())};
+    return {
+        static_cast<float>((p.x() + o.x() / ratio()) / zoom()), static_cast<float>((p.y() + o.y() / ratio()) / zoom())};
 }
 
 QRectF GraphCanvas::widgetRect(const Box& box) const {
     return {toWidget({box.x, box.y}), QSizeF(box.width * zoom(), box.height * zoom())};
 }
 
-bool GraphCanvas::isSettled() const { return !m_tiles.isBusy() && m_animateFrom.empty(); }
+bool GraphCanvas::isSettled() const {
+    return !m_tiles.isBusy() && m_animateFrom.empty();
+}
 
 void GraphCanvas::setSelection(std::vector<int> nodes, Follow follow) {
     m_selection = onlyInScene(std::move(nodes), scene());
@@ -272,15 +280,22 @@ void GraphCanvas::zoomBy(int levels, QPointF around) {
     changed();
 }
 
-void GraphCanvas::zoomIn() { zoomBy(1, rect().center()); }
-void GraphCanvas::zoomOut() { zoomBy(-1, rect().center()); }
+void GraphCanvas::zoomIn() {
+    zoomBy(1, rect().center());
+}
+void GraphCanvas::zoomOut() {
+    zoomBy(-1, rect().center());
+}
 
-void GraphCanvas::resetZoom() { zoomBy(-m_level, rect().center()); }
+void GraphCanvas::resetZoom() {
+    zoomBy(-m_level, rect().center());
+}
 
 int GraphCanvas::fitLevel(const Box& box) const {
     const double fit = std::min((width() - 2 * kFitMargin) / std::max(1.0, static_cast<double>(box.width)),
         (height() - 2 * kFitMargin) / std::max(1.0, static_cast<double>(box.height)));
-    return std::clamp(static_cast<int>(std::floor(4 * std::log2(std::max(fit, 1e-6)) + 1e-6)), kLowestLevel, kHighestLevel);
+    return std::clamp(
+        static_cast<int>(std::floor(4 * std::log2(std::max(fit, 1e-6)) + 1e-6)), kLowestLevel, kHighestLevel);
 }
 
 void GraphCanvas::fitBox(const Box& box, int mostLevel) {
@@ -289,19 +304,24 @@ void GraphCanvas::fitBox(const Box& box, int mostLevel) {
     changed();
 }
 
-void GraphCanvas::fitAll() { fitBox(scene().bounds, 0); }
+void GraphCanvas::fitAll() {
+    fitBox(scene().bounds, 0);
+}
 
 void GraphCanvas::showStart() {
-    constexpr double kReadable = 0.05;    // a card is a block of 12 x 3 pixels
-    constexpr int kThreadLevel = -5;      // about 42 %: names can be read
-    m_startPending = !isVisible();   // the size is not known yet
+    constexpr double kReadable = 0.05; // a card is a block of 12 x 3 pixels
+    constexpr int kThreadLevel = -5; // about 42 %: names can be read
+    m_startPending = !isVisible(); // the size is not known yet
     const Box& b = scene().bounds;
     fitAll();
     if (zoom() >= kReadable || b.height < 4 * b.width)
         return;
-    m_level = std::clamp(fitLevel({b.x, b.y, b.width, b.width * static_cast<float>(height()) / static_cast<float>(std::max(1, width()))}), m_level, kThreadLevel);
+    m_level = std::clamp(fitLevel({b.x, b.y, b.width,
+                             b.width * static_cast<float>(height()) / static_cast<float>(std::max(1, width()))}),
+        m_level, kThreadLevel);
     // The first node's column, whatever wanders off farther down.
-    const auto top = std::min_element(scene().nodes.begin(), scene().nodes.end(), [](const SceneNode& l, const SceneNode& r) { return l.box.y < r.box.y; });
+    const auto top = std::min_element(scene().nodes.begin(), scene().nodes.end(),
+        [](const SceneNode& l, const SceneNode& r) { return l.box.y < r.box.y; });
     m_centre = {top->box.centre().x, b.y + (height() / 2.0 - kFitMargin) / zoom()};
     changed();
 }
@@ -322,7 +342,9 @@ void GraphCanvas::fitNodes(const std::vector<int>& nodes) {
     fitBox(b, 0);
 }
 
-void GraphCanvas::focusSelection() { fitNodes(m_selection); }
+void GraphCanvas::focusSelection() {
+    fitNodes(m_selection);
+}
 
 void GraphCanvas::ensureVisible(int node) {
     if (!inScene(scene(), node))
@@ -332,7 +354,8 @@ void GraphCanvas::ensureVisible(int node) {
     if (safe.contains(r))
         return;
     // Far away it is centred; at the edge the picture moves as little as possible.
-    if (!QRectF(rect()).adjusted(-width(), -height(), width(), height()).intersects(r) || r.width() > safe.width() || r.height() > safe.height())
+    if (!QRectF(rect()).adjusted(-width(), -height(), width(), height()).intersects(r) || r.width() > safe.width()
+        || r.height() > safe.height())
         m_centre = {scene().nodes[node].box.centre().x, scene().nodes[node].box.centre().y};
     else {
         const double dx = r.left() < safe.left() ? r.left() - safe.left() : std::max(0.0, r.right() - safe.right());
@@ -362,7 +385,9 @@ QString GraphCanvas::describe(int node) const {
     if (n.hasNan)
         parts << tr("not a number in its values");
     if (n.diff != DiffState::None)
-        parts << (n.diff == DiffState::Added ? tr("added") : n.diff == DiffState::Removed ? tr("removed") : tr("changed"));
+        parts << (n.diff == DiffState::Added   ? tr("added")
+                : n.diff == DiffState::Removed ? tr("removed")
+                                               : tr("changed"));
     return parts.join(QStringLiteral(", "));
 }
 

@@ -19,8 +19,8 @@ class CanvasAccessible;
 class GraphCanvas : public QWidget {
     Q_OBJECT
 public:
-    enum class Follow { No, Yes };     ///< move the picture so that the node is seen
-    enum class Depth { One, All };     ///< a group alone, or with everything inside
+    enum class Follow { No, Yes }; ///< move the picture so that the node is seen
+    enum class Depth { One, All }; ///< a group alone, or with everything inside
     enum class Wheel { Zooms, Scrolls };
 
     /// `theme` must outlive the canvas.
@@ -34,7 +34,7 @@ public:
 
     void setSelection(std::vector<int> nodes, Follow follow = Follow::No);
     const std::vector<int>& selection() const { return m_selection; }
-    void setCurrentStep(int node, Follow follow = Follow::Yes);   ///< -1: none
+    void setCurrentStep(int node, Follow follow = Follow::Yes); ///< -1: none
     int currentStep() const { return m_currentStep; }
     void setBreakpoints(std::vector<int> nodes);
     void setSearchHits(std::vector<int> nodes);
@@ -49,10 +49,10 @@ public:
 
     double zoom() const { return zoomOfLevel(m_level); }
     int zoomLevel() const { return m_level; }
-    QPointF centre() const { return m_centre; }   ///< scene units
+    QPointF centre() const { return m_centre; } ///< scene units
     /// For linked canvases: the same part at the same zoom. Emits viewChanged() only when something changed.
     void setView(QPointF centre, int level);
-    void zoomBy(int levels, QPointF around);   ///< `around`: widget coordinates
+    void zoomBy(int levels, QPointF around); ///< `around`: widget coordinates
     void fitAll();
     void fitNodes(const std::vector<int>& nodes);
     void resetZoom();
@@ -72,16 +72,16 @@ public:
 public Q_SLOTS:
     void zoomIn();
     void zoomOut();
-    void focusSelection();   ///< fits the selection, or everything when nothing is selected
+    void focusSelection(); ///< fits the selection, or everything when nothing is selected
 
 Q_SIGNALS:
-    void nodeSelected(int sceneNode);   ///< -1: selection cleared
-    void nodeActivated(int sceneNode);  ///< double click or Enter
-    void groupToggled(int sceneGroup, nabla::views::GraphCanvas::Depth depth);           ///< an open group is to be closed
-    void collapsedGroupToggled(int sceneNode, nabla::views::GraphCanvas::Depth depth);   ///< a closed one is to be opened
+    void nodeSelected(int sceneNode); ///< -1: selection cleared
+    void nodeActivated(int sceneNode); ///< double click or Enter
+    void groupToggled(int sceneGroup, nabla::views::GraphCanvas::Depth depth); ///< an open group is to be closed
+    void collapsedGroupToggled(int sceneNode, nabla::views::GraphCanvas::Depth depth); ///< a closed one is to be opened
     void edgeClicked(int sceneEdge);
-    void breakpointToggled(int sceneNode);   ///< F9
-    void nodeHovered(int sceneNode);         ///< -1: none
+    void breakpointToggled(int sceneNode); ///< F9
+    void nodeHovered(int sceneNode); ///< -1: none
     void contextMenuAsked(int sceneNode, QPoint globalPosition);
     void viewChanged(QPointF centre, int level);
     void minimapToggled(bool on);
@@ -117,7 +117,8 @@ private:
     int m_currentStep = -1;
     int m_hovered = -1;
     int m_hoveredEdge = -1;
-    bool m_dimming = false, m_minimap = true, m_legend = true, m_animated = true, m_everFitted = false, m_startPending = false, m_showFocus = false;
+    bool m_dimming = false, m_minimap = true, m_legend = true, m_animated = true, m_everFitted = false,
+         m_startPending = false, m_showFocus = false;
     Wheel m_wheel = Wheel::Zooms;
     QPointF m_centre;
     int m_level = 0;
@@ -126,18 +127,18 @@ private:
     QPoint m_pressAt, m_lastAt;
     double m_wheelRest = 0;
     QVariantAnimation m_animation;
-    std::vector<Box> m_animateFrom;   ///< by node of the new scene; empty: no animation
+    std::vector<Box> m_animateFrom; ///< by node of the new scene; empty: no animation
     mutable QImage m_minimapImage;
 
     // graph_canvas.cpp
     const GraphScene& scene() const { return m_scene->scene(); }
     double ratio() const { return devicePixelRatioF(); }
-    QPoint origin() const;   ///< device pixel of the scene at the widget's top left
+    QPoint origin() const; ///< device pixel of the scene at the widget's top left
     void refreshSource();
     void changed();
     int fitLevel(const Box& box) const;
     void fitBox(const Box& box, int mostLevel);
-    void showStart();   ///< the first view of a scene: all of it, or its readable top when it is a thin thread
+    void showStart(); ///< the first view of a scene: all of it, or its readable top when it is a thin thread
     void select(int node, bool extend);
     void remap(const ScenePtr& old, const ScenePtr& fresh);
     void keepAnchor(const ScenePtr& old, std::uint64_t anchorKey, const std::vector<int>& oldSelection);
@@ -153,7 +154,7 @@ private:
     void paintMinimap(QPainter& painter) const;
     NodeMarks marksOf(int node) const;
     QRectF minimapFrame() const;
-    QRectF minimapPicture() const;   ///< empty when there is none to show
+    QRectF minimapPicture() const; ///< empty when there is none to show
 
     // graph_canvas_input.cpp
     Hit hitAt(QPointF position) const;

@@ -19,7 +19,7 @@
 namespace nabla::views {
 namespace {
 
-constexpr double kEdgeReach = 5;   // pixels
+constexpr double kEdgeReach = 5; // pixels
 constexpr double kArrowPan = 60;
 constexpr int kWheelNotch = 120;
 
@@ -78,7 +78,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event) {
         return;
     }
     if (event->button() != Qt::LeftButton)
-        return event->ignore();   // back and forward belong to the window
+        return event->ignore(); // back and forward belong to the window
     if (!minimapPicture().isEmpty() && minimapFrame().contains(event->position())) {
         m_drag = Drag::Lens;
         moveLens(event->position());
@@ -136,7 +136,7 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event) {
         m_drag = Drag::None;
         setCursor(m_spaceHeld ? Qt::OpenHandCursor : Qt::ArrowCursor);
         if (!m_moved && event->button() == Qt::LeftButton && !m_spaceHeld)
-            select(-1, false);   // a click on the background
+            select(-1, false); // a click on the background
         return;
     }
     m_drag = Drag::None;
@@ -164,7 +164,8 @@ void GraphCanvas::leaveEvent(QEvent*) {
 
 void GraphCanvas::wheelEvent(QWheelEvent* event) {
     const QPoint turn = event->angleDelta();
-    const bool zooms = event->modifiers() & Qt::ControlModifier || (m_wheel == Wheel::Zooms && !(event->modifiers() & Qt::ShiftModifier));
+    const bool zooms = event->modifiers() & Qt::ControlModifier
+        || (m_wheel == Wheel::Zooms && !(event->modifiers() & Qt::ShiftModifier));
     if (!zooms) {
         QPointF pixels = event->pixelDelta().isNull() ? QPointF(turn) / 2 : QPointF(event->pixelDelta());
         if (event->modifiers() & Qt::ShiftModifier && pixels.x() == 0)
@@ -213,7 +214,7 @@ bool GraphCanvas::handleKey(const QKeyEvent& event) {
         return true;
     case Qt::Key_F:
         if (control)
-            return false;   // find
+            return false; // find
         event.modifiers() & Qt::ShiftModifier ? fitAll() : focusSelection();
         return true;
     case Qt::Key_Home:
@@ -237,7 +238,7 @@ bool GraphCanvas::handleKey(const QKeyEvent& event) {
         return true;
     case Qt::Key_Escape:
         if (first < 0)
-            return false;   // one level up is the window's
+            return false; // one level up is the window's
         select(-1, false);
         return true;
     case Qt::Key_Space:
@@ -255,7 +256,7 @@ bool GraphCanvas::handleKey(const QKeyEvent& event) {
     case Qt::Key_Left:
     case Qt::Key_Right:
         if (alt)
-            return false;   // history and scopes
+            return false; // history and scopes
         if (control && first >= 0)
             showNeighbourMenu(event.key());
         else
@@ -299,7 +300,7 @@ void GraphCanvas::walk(int key) {
 int GraphCanvas::neighbourInRow(int node, int direction) const {
     constexpr float kReach = 6000;
     const Box& b = scene().nodes[node].box;
-    const Box band {direction < 0 ? b.x - kReach : b.right(), b.y, kReach, b.height};
+    const Box band{direction < 0 ? b.x - kReach : b.right(), b.y, kReach, b.height};
     SceneIndex::Scratch scratch;
     m_scene->index().query(band, scratch);
     int best = -1;
@@ -326,14 +327,15 @@ void GraphCanvas::showNeighbourMenu(int key) {
         }
         const int other = producers ? scene().edges[e].from : scene().edges[e].to;
         QString text = plainText(scene().nodes[other].name);
-        text.replace(QLatin1Char('&'), QStringLiteral("&&"));   // not a mnemonic
+        text.replace(QLatin1Char('&'), QStringLiteral("&&")); // not a mnemonic
         connect(menu.addAction(text), &QAction::triggered, this, [this, other] {
             select(other, false);
             ensureVisible(other);
         });
     }
     if (menu.isEmpty())
-        menu.addAction(producers ? tr("No producer in this graph") : tr("No consumer in this graph"))->setEnabled(false);
+        menu.addAction(producers ? tr("No producer in this graph") : tr("No consumer in this graph"))
+            ->setEnabled(false);
     menu.exec(mapToGlobal(widgetRect(scene().nodes[node].box).bottomLeft().toPoint()));
 }
 
@@ -357,7 +359,7 @@ bool GraphCanvas::showToolTip(const QPoint& position, const QPoint& global) {
     QStringList lines;
     const auto add = [&lines](const std::string& s) {
         if (!s.empty())
-            lines << plainText(s).toHtmlEscaped();   // a tool tip would read markup in a name
+            lines << plainText(s).toHtmlEscaped(); // a tool tip would read markup in a name
     };
     if (hit.node) {
         const SceneNode& n = scene().nodes[*hit.node];

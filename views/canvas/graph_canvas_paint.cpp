@@ -17,19 +17,24 @@ constexpr double kOverlayMargin = 12;
 constexpr double kMinimapWidth = 184;
 constexpr double kMinimapHeight = 184;
 
-bool has(const std::vector<int>& nodes, int node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); }
+bool has(const std::vector<int>& nodes, int node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
 
-int floorDiv(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+int floorDiv(int a, int b) {
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
 
 } // namespace
 
 NodeMarks GraphCanvas::marksOf(int node) const {
-    return {has(m_selection, node), node == m_hovered, node == m_currentStep, has(m_breakpoints, node), has(m_searchHits, node)};
+    return {has(m_selection, node), node == m_hovered, node == m_currentStep, has(m_breakpoints, node),
+        has(m_searchHits, node)};
 }
 
 void GraphCanvas::paintEvent(QPaintEvent*) {
     if (m_tileRatio != ratio())
-        refreshSource();   // the window went to another screen
+        refreshSource(); // the window went to another screen
     QPainter painter(this);
     const Theme& t = m_theme.theme();
     painter.fillRect(rect(), t.canvas);
@@ -44,8 +49,9 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
     if (hasFocus() && (m_showFocus || t.kind == ThemeKind::Contrast)) {
         const double w = t.kind == ThemeKind::Contrast ? 3 : 2;
         const QRectF r = rect();
-        for (const QRectF& side : {QRectF(r.left(), r.top(), r.width(), w), QRectF(r.left(), r.bottom() - w, r.width(), w),
-                 QRectF(r.left(), r.top(), w, r.height()), QRectF(r.right() - w, r.top(), w, r.height())})
+        for (const QRectF& side :
+            {QRectF(r.left(), r.top(), r.width(), w), QRectF(r.left(), r.bottom() - w, r.width(), w),
+                QRectF(r.left(), r.top(), w, r.height()), QRectF(r.right() - w, r.top(), w, r.height())})
             painter.fillRect(side, t.focus);
     }
 }
@@ -53,7 +59,8 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
 void GraphCanvas::paintTiles(QPainter& painter) {
     const QPoint o = origin();
     const double r = ratio();
-    const int right = o.x() + static_cast<int>(std::ceil(width() * r)), bottom = o.y() + static_cast<int>(std::ceil(height() * r));
+    const int right = o.x() + static_cast<int>(std::ceil(width() * r)),
+              bottom = o.y() + static_cast<int>(std::ceil(height() * r));
     const Box& bounds = scene().bounds;
     const double scale = zoom() * r;
     // Marks and labels stick out of the scene's bounds by less than a tile; nothing lies beyond.
@@ -66,7 +73,7 @@ void GraphCanvas::paintTiles(QPainter& painter) {
     std::vector<TileKey> missing;
     for (int y = firstY; y <= lastY; ++y) {
         for (int x = firstX; x <= lastX; ++x) {
-            const TileKey key {m_level, x, y, dimmed};
+            const TileKey key{m_level, x, y, dimmed};
             const QRectF target((x * kTileSide - o.x()) / r, (y * kTileSide - o.y()) / r, kTileSide / r, kTileSide / r);
             if (const QImage* tile = m_tiles.find(key)) {
                 painter.drawImage(target.topLeft(), *tile);
@@ -85,7 +92,7 @@ void GraphCanvas::paintTiles(QPainter& painter) {
 
 void GraphCanvas::paintStandIn(QPainter& painter, const TileKey& key, const QRectF& target) {
     const QImage& overview = m_tiles.overview();
-    const double units = kTileSide / (zoom() * ratio());   // side of the tile in the scene
+    const double units = kTileSide / (zoom() * ratio()); // side of the tile in the scene
     const QRectF area(key.x * units, key.y * units, units, units);
     painter.save();
     painter.setClipRect(target);
@@ -107,8 +114,9 @@ void GraphCanvas::paintStandIn(QPainter& painter, const TileKey& key, const QRec
                         continue;
                     found = true;
                     const double f = target.width() / units;
-                    painter.drawImage(QRectF(target.left() + (x * other - area.left()) * f, target.top() + (y * other - area.top()) * f,
-                                          other * f, other * f), *tile, QRectF(tile->rect()));
+                    painter.drawImage(QRectF(target.left() + (x * other - area.left()) * f,
+                                          target.top() + (y * other - area.top()) * f, other * f, other * f),
+                        *tile, QRectF(tile->rect()));
                 }
             }
             if (found)
@@ -164,7 +172,7 @@ void GraphCanvas::paintLive(QPainter& painter) const {
         if (seen.intersects(widgetRect(scene().nodes[n].box)))
             cards.paintNode(scene().nodes[n], marksOf(n));
     }
-    constexpr std::size_t kMostLabels = 40;   // a hub's labels would cover the picture
+    constexpr std::size_t kMostLabels = 40; // a hub's labels would cover the picture
     if (marked.size() <= kMostLabels) {
         for (const auto& [e, emphasis] : marked) {
             if (scene().edges[e].labelled || e == m_hoveredEdge)
@@ -200,7 +208,8 @@ void GraphCanvas::paintAnimation(QPainter& painter) const {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.translate(QPointF(-origin()) / ratio());
     const auto between = [t](const Box& a, const Box& b) {
-        return Box {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.width + (b.width - a.width) * t, a.height + (b.height - a.height) * t};
+        return Box{a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.width + (b.width - a.width) * t,
+            a.height + (b.height - a.height) * t};
     };
     const CardPainter cards(painter, context);
     for (const int g : m_scene->index().groupsOutsideIn()) {
@@ -212,7 +221,8 @@ void GraphCanvas::paintAnimation(QPainter& painter) const {
         boxes.push_back(between(m_animateFrom[n], scene().nodes[n].box));
     const QRectF seen = rect();
     for (const SceneEdge& e : scene().edges) {
-        const QPointF a = context.point({boxes[e.from].centre().x, boxes[e.from].bottom()}), b = context.point({boxes[e.to].centre().x, boxes[e.to].y});
+        const QPointF a = context.point({boxes[e.from].centre().x, boxes[e.from].bottom()}),
+                      b = context.point({boxes[e.to].centre().x, boxes[e.to].y});
         if (!seen.intersects(widgetRect(boxes[e.from])) && !seen.intersects(widgetRect(boxes[e.to])))
             continue;
         QPainterPath path(a);
@@ -236,7 +246,8 @@ void GraphCanvas::paintLegend(QPainter& painter) const {
     const Fonts fonts = Fonts::from(font());
     const QFontMetricsF strong(fonts.strong), mono(fonts.cardMono);
     const double pad = 10, bar = 7;
-    const QRectF frame(width() - kMinimapWidth - kOverlayMargin, kOverlayMargin, kMinimapWidth, strong.height() + bar + mono.height() + 2 * pad + 10);
+    const QRectF frame(width() - kMinimapWidth - kOverlayMargin, kOverlayMargin, kMinimapWidth,
+        strong.height() + bar + mono.height() + 2 * pad + 10);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(t.border, 1));
     painter.setBrush(t.dock);
@@ -244,7 +255,8 @@ void GraphCanvas::paintLegend(QPainter& painter) const {
     const QRectF in = frame.adjusted(pad, pad, -pad, -pad);
     painter.setFont(fonts.strong);
     painter.setPen(t.text);
-    painter.drawText(QPointF(in.left(), in.top() + strong.ascent()), elided(scene().overlayTitle, strong, in.width(), Qt::ElideRight));
+    painter.drawText(QPointF(in.left(), in.top() + strong.ascent()),
+        elided(scene().overlayTitle, strong, in.width(), Qt::ElideRight));
     const Ramp& ramp = scene().overlayRamp == OverlayRamp::Heat ? t.heat : t.health;
     const double top = in.top() + strong.height() + 5;
     for (std::size_t i = 0; i < ramp.size(); ++i) {
@@ -261,7 +273,8 @@ void GraphCanvas::paintLegend(QPainter& painter) const {
 }
 
 QRectF GraphCanvas::minimapFrame() const {
-    return {width() - kMinimapWidth - kOverlayMargin, height() - kMinimapHeight - kOverlayMargin, kMinimapWidth, kMinimapHeight};
+    return {width() - kMinimapWidth - kOverlayMargin, height() - kMinimapHeight - kOverlayMargin, kMinimapWidth,
+        kMinimapHeight};
 }
 
 QRectF GraphCanvas::minimapPicture() const {
@@ -306,7 +319,8 @@ void GraphCanvas::paintMinimap(QPainter& painter) const {
     if (m_currentStep >= 0)
         spot(m_currentStep, t.step);
     const Point a = toScene({0, 0}), z = toScene({static_cast<double>(width()), static_cast<double>(height())});
-    QRectF lens(QPointF(picture.left() + a.x * sx, picture.top() + a.y * sy), QPointF(picture.left() + z.x * sx, picture.top() + z.y * sy));
+    QRectF lens(QPointF(picture.left() + a.x * sx, picture.top() + a.y * sy),
+        QPointF(picture.left() + z.x * sx, picture.top() + z.y * sy));
     if (lens.height() < 4)
         lens.adjust(0, -2, 0, 2);
     lens = lens.intersected(minimapFrame().adjusted(2, 2, -2, -2));

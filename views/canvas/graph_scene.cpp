@@ -43,7 +43,8 @@ LayoutRequest layoutRequestOf(const GraphScene& scene) {
     for (const SceneNode& n : scene.nodes)
         request.nodes.push_back(layoutNodeOf(n));
     for (const SceneGroup& g : scene.groups)
-        request.groups.push_back({g.parent, 60 + textRoom(g.title, 140) + textRoom(g.countText, 80) + textRoom(g.rightText, 80)});
+        request.groups.push_back(
+            {g.parent, 60 + textRoom(g.title, 140) + textRoom(g.countText, 80) + textRoom(g.rightText, 80)});
     request.edges.reserve(scene.edges.size());
     for (const SceneEdge& e : scene.edges)
         request.edges.push_back({e.from, e.to, -1, -1, e.labelled && !e.label.empty() ? kLabelHeight : 0});
@@ -72,7 +73,7 @@ float edgeWidth(std::int64_t bytes) {
 
 Point labelAnchor(const GraphScene& scene, std::size_t edge) {
     constexpr float kBelow = 11 + kLabelHeight / 2;
-    constexpr float kBetweenCards = 24;   // where two edges of one source have parted
+    constexpr float kBetweenCards = 24; // where two edges of one source have parted
     const auto points = scene.route(edge);
     const SceneEdge& e = scene.edges[edge];
     const bool crosses = scene.nodes[e.from].group != scene.nodes[e.to].group;
@@ -93,7 +94,7 @@ Point labelAnchor(const GraphScene& scene, std::size_t edge) {
             const auto mix = [&](float a, float b, float c, float d) {
                 return s * s * s * a + 3 * s * s * t * b + 3 * s * t * t * c + t * t * t * d;
             };
-            const Point p {mix(points[i].x, points[i + 1].x, points[i + 2].x, points[i + 3].x),
+            const Point p{mix(points[i].x, points[i + 1].x, points[i + 2].x, points[i + 3].x),
                 mix(points[i].y, points[i + 1].y, points[i + 2].y, points[i + 3].y)};
             if (p.y >= wanted) {
                 const float f = p.y > last.y ? (wanted - last.y) / (p.y - last.y) : 0;

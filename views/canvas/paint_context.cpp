@@ -17,7 +17,7 @@ constexpr double kNameUnits = 12.5;
 constexpr double kBodyUnits = 11;
 constexpr double kMonoUnits = 10.5;
 constexpr double kTileUnits = 10.5;
-constexpr double kMidPixels = 10.5;   // names between near and far do not shrink with the zoom
+constexpr double kMidPixels = 10.5; // names between near and far do not shrink with the zoom
 
 QFont sized(QFont font, double pixels) {
     font.setPixelSize(std::max(1, static_cast<int>(std::lround(pixels))));
@@ -33,9 +33,16 @@ DetailLevel detailLevel(double zoom) {
     return zoom >= 0.35 ? DetailLevel::Mid : DetailLevel::Far;
 }
 
-PaintContext::PaintContext(const PreparedScene& preparedScene, const Theme& usedTheme, const QFont& system, double atZoom, double atRatio)
-    : prepared(preparedScene), theme(usedTheme), zoom(atZoom), ratio(atRatio), level(detailLevel(atZoom)),
-      nameMetrics(system), bodyMetrics(system), monoMetrics(system) {
+PaintContext::PaintContext(
+    const PreparedScene& preparedScene, const Theme& usedTheme, const QFont& system, double atZoom, double atRatio)
+    : prepared(preparedScene)
+    , theme(usedTheme)
+    , zoom(atZoom)
+    , ratio(atRatio)
+    , level(detailLevel(atZoom))
+    , nameMetrics(system)
+    , bodyMetrics(system)
+    , monoMetrics(system) {
     const Fonts fonts = Fonts::from(system);
     const bool mid = level == DetailLevel::Mid;
     nameFont = sized(mid ? fonts.body : fonts.strong, mid ? kMidPixels : kNameUnits * zoom);
@@ -72,7 +79,7 @@ QColor PaintContext::blockColour(const SceneNode& node) const {
 }
 
 QImage cachedIcon(const QString& name, const QColor& colour, double size, double ratio) {
-    static QMutex mutex;   // tiles are painted by a worker while the window paints
+    static QMutex mutex; // tiles are painted by a worker while the window paints
     static QCache<QString, QImage> cache(400);
     const int pixels = std::max(1, static_cast<int>(std::lround(size * ratio)));
     const QString key = name + colour.name() + QString::number(pixels);

@@ -31,8 +31,8 @@ struct PaintContext {
     const PreparedScene& prepared;
     const Theme& theme;
     double zoom = 1;
-    double ratio = 1;      ///< device pixels a pixel
-    bool dimmed = false;   ///< draw as farther than one hop from the selection
+    double ratio = 1; ///< device pixels a pixel
+    bool dimmed = false; ///< draw as farther than one hop from the selection
     DetailLevel level = DetailLevel::Near;
     QFont nameFont, bodyFont, monoFont, tileFont;
     QFontMetricsF nameMetrics, bodyMetrics, monoMetrics;

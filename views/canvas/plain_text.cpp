@@ -4,13 +4,15 @@
 namespace nabla::views {
 namespace {
 
-constexpr std::size_t kEndBytes = 400;   // enough for 100 characters of four bytes each
+constexpr std::size_t kEndBytes = 400; // enough for 100 characters of four bytes each
 
 bool isReordering(char16_t c) {
     return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x061c;
 }
 
-bool isLineEnd(char16_t c) { return c == 0x2028 || c == 0x2029; }
+bool isLineEnd(char16_t c) {
+    return c == 0x2028 || c == 0x2029;
+}
 
 } // namespace
 

@@ -41,7 +41,7 @@ Result<void> writeSvg(QIODevice& device, const PreparedScene& scene, const Theme
 }
 
 Result<void> writePdf(QIODevice& device, const PreparedScene& scene, const Theme& theme, const QFont& font) {
-    constexpr double kMostPoints = 14'400;   // the PDF specification's limit of a page
+    constexpr double kMostPoints = 14'400; // the PDF specification's limit of a page
     constexpr double kPointsPerPixel = 0.75;
     const QSizeF size = pictureSize(scene) * kPointsPerPixel;
     const double shrink = std::min(1.0, kMostPoints / std::max(size.width(), size.height()));
@@ -68,7 +68,8 @@ Result<void> writePng(QIODevice& device, const PreparedScene& scene, const Theme
     const int margin = static_cast<int>(std::lround(kPictureMargin * zoom));
     const QImage image = rasterScene(size, {-margin, -margin}, context, scratch);
     if (image.isNull())
-        return Error {ErrorKind::Read, fmt::format("picture: no memory for {} x {} pixels", size.width(), size.height())};
+        return Error{
+            ErrorKind::Read, fmt::format("picture: no memory for {} x {} pixels", size.width(), size.height())};
     if (!image.save(&device, "PNG"))
         return cannotWrite(device);
     return {};
@@ -93,13 +94,17 @@ void renderScene(QPainter& painter, const PreparedScene& scene, const Theme& the
     painter.restore();
 }
 
-Result<void> writePicture(QIODevice& device, PictureFormat format, const PreparedScene& scene, const Theme& theme, const QFont& font) {
+Result<void> writePicture(
+    QIODevice& device, PictureFormat format, const PreparedScene& scene, const Theme& theme, const QFont& font) {
     if (!device.isWritable())
         return cannotWrite(device);
     switch (format) {
-    case PictureFormat::Svg: return writeSvg(device, scene, theme, font);
-    case PictureFormat::Pdf: return writePdf(device, scene, theme, font);
-    case PictureFormat::Png: return writePng(device, scene, theme, font);
+    case PictureFormat::Svg:
+        return writeSvg(device, scene, theme, font);
+    case PictureFormat::Pdf:
+        return writePdf(device, scene, theme, font);
+    case PictureFormat::Png:
+        return writePng(device, scene, theme, font);
     }
     return {};
 }

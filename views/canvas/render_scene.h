@@ -24,8 +24,8 @@ QSizeF pictureSize(const PreparedScene& scene, double zoom = 1);
 
 /// Writes the picture. SVG and PDF keep names as text and are always near; PNG shrinks to at most kLargestPng pixels a
 /// side, then at the detail that fits. Errors: the device cannot be written.
-engine::Result<void> writePicture(QIODevice& device, PictureFormat format, const PreparedScene& scene, const Theme& theme,
-    const QFont& font);
+engine::Result<void> writePicture(
+    QIODevice& device, PictureFormat format, const PreparedScene& scene, const Theme& theme, const QFont& font);
 constexpr int kLargestPng = 16'000;
 
 } // namespace nabla::views

@@ -27,7 +27,8 @@ bool meets(const Box& a, const Box& b) {
 Point bezier(std::span<const Point> c, float t) {
     const float s = 1 - t;
     const float w0 = s * s * s, w1 = 3 * s * s * t, w2 = 3 * s * t * t, w3 = t * t * t;
-    return {w0 * c[0].x + w1 * c[1].x + w2 * c[2].x + w3 * c[3].x, w0 * c[0].y + w1 * c[1].y + w2 * c[2].y + w3 * c[3].y};
+    return {
+        w0 * c[0].x + w1 * c[1].x + w2 * c[2].x + w3 * c[3].x, w0 * c[0].y + w1 * c[1].y + w2 * c[2].y + w3 * c[3].y};
 }
 
 float distanceToLine(Point p, Point a, Point b) {
@@ -39,7 +40,8 @@ float distanceToLine(Point p, Point a, Point b) {
 
 } // namespace
 
-SceneIndex::SceneIndex(const GraphScene& scene) : m_scene(scene) {
+SceneIndex::SceneIndex(const GraphScene& scene)
+    : m_scene(scene) {
     constexpr float kMostCells = 250'000;
     const Box& b = scene.bounds;
     while ((b.width / m_cell + 1) * (b.height / m_cell + 1) > kMostCells)
@@ -82,14 +84,16 @@ template <typename Boxes> void SceneIndex::fill(Cells& cells, Boxes forEachBox) 
     std::partial_sum(cells.start.begin(), cells.start.end(), cells.start.begin());
     cells.item.resize(cells.start.back());
     std::vector<std::uint32_t> next(cells.start.begin(), cells.start.end() - 1);
-    forEachBox([&](int item, const Box& b) { eachCell(b, [&](std::size_t cell) { cells.item[next[cell]++] = item; }); });
+    forEachBox(
+        [&](int item, const Box& b) { eachCell(b, [&](std::size_t cell) { cells.item[next[cell]++] = item; }); });
 }
 
 template <typename Visit> void SceneIndex::visit(const Cells& cells, const Box& area, Visit f) const {
     const int lastColumn = column(area.right()), lastRow = row(area.bottom());
     for (int r = row(area.y); r <= lastRow; ++r) {
         for (int c = column(area.x); c <= lastColumn; ++c) {
-            const std::size_t cell = static_cast<std::size_t>(r) * static_cast<std::size_t>(m_columns) + static_cast<std::size_t>(c);
+            const std::size_t cell
+                = static_cast<std::size_t>(r) * static_cast<std::size_t>(m_columns) + static_cast<std::size_t>(c);
             for (std::uint32_t i = cells.start[cell]; i < cells.start[cell + 1]; ++i)
                 f(cells.item[i]);
         }
@@ -183,7 +187,7 @@ std::optional<int> SceneIndex::edgeAt(Point p, float distance) const {
 
 std::shared_ptr<const PreparedScene> PreparedScene::make(GraphScene scene) {
     if (scene.firstPoint.size() != scene.edges.size() + 1)
-        scene.firstPoint.assign(scene.edges.size() + 1, 0);   // not laid out: no routes
+        scene.firstPoint.assign(scene.edges.size() + 1, 0); // not laid out: no routes
     return std::make_shared<const PreparedScene>(std::move(scene));
 }
 

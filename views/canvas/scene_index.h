@@ -51,7 +51,8 @@ private:
     template <typename Visit> void visit(const Cells& cells, const Box& area, Visit f) const;
     void joinNodes();
     static std::span<const int> slice(const std::vector<int>& start, const std::vector<int>& all, int node) {
-        return std::span(all).subspan(static_cast<std::size_t>(start[node]), static_cast<std::size_t>(start[node + 1] - start[node]));
+        return std::span(all).subspan(
+            static_cast<std::size_t>(start[node]), static_cast<std::size_t>(start[node + 1] - start[node]));
     }
 };
 
@@ -63,7 +64,9 @@ public:
     const GraphScene& scene() const { return m_scene; }
     const SceneIndex& index() const { return m_index; }
 
-    explicit PreparedScene(GraphScene scene) : m_scene(std::move(scene)), m_index(m_scene) { }
+    explicit PreparedScene(GraphScene scene)
+        : m_scene(std::move(scene))
+        , m_index(m_scene) { }
     PreparedScene(const PreparedScene&) = delete;
     PreparedScene& operator=(const PreparedScene&) = delete;
 

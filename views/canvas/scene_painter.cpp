@@ -14,7 +14,7 @@ void paintScene(QPainter& painter, const QRectF& area, const PaintContext& c, Sc
     const GraphScene& scene = c.scene();
     const double margin = c.level == DetailLevel::Near ? kLabels : kMarks;
     const QRectF wide = area.adjusted(-margin, -margin, margin, margin);
-    const Box units {static_cast<float>(wide.x() / c.zoom), static_cast<float>(wide.y() / c.zoom),
+    const Box units{static_cast<float>(wide.x() / c.zoom), static_cast<float>(wide.y() / c.zoom),
         static_cast<float>(wide.width() / c.zoom), static_cast<float>(wide.height() / c.zoom)};
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setRenderHint(QPainter::TextAntialiasing);

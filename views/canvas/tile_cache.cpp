@@ -9,10 +9,13 @@
 
 namespace nabla::views {
 
-double zoomOfLevel(int level) { return std::exp2(level / 4.0); }
+double zoomOfLevel(int level) {
+    return std::exp2(level / 4.0);
+}
 
 TileCache::TileCache(QObject* parent)
-    : QObject(parent), m_thread([this](const std::stop_token& stop) { work(stop); }) { }
+    : QObject(parent)
+    , m_thread([this](const std::stop_token& stop) { work(stop); }) { }
 
 TileCache::~TileCache() {
     m_thread.request_stop();
@@ -97,14 +100,17 @@ void TileCache::work(const std::stop_token& stop) {
             continue;
         }
         const Box& b = source.scene->scene().bounds;
-        const double scale = std::min(1.0, kOverviewSide / static_cast<double>(std::max({b.right(), b.bottom(), 1.0f})));
-        const QSize size(std::max(1, static_cast<int>(std::ceil(b.right() * scale))), std::max(1, static_cast<int>(std::ceil(b.bottom() * scale))));
+        const double scale
+            = std::min(1.0, kOverviewSide / static_cast<double>(std::max({b.right(), b.bottom(), 1.0f})));
+        const QSize size(std::max(1, static_cast<int>(std::ceil(b.right() * scale))),
+            std::max(1, static_cast<int>(std::ceil(b.bottom() * scale))));
         PaintContext context(*source.scene, *source.theme, source.font, scale, 1);
         context.level = DetailLevel::Far;
         QImage image(size, QImage::Format_RGB32);
         rasterFar(image, {0, 0}, context, scratch);
         QMetaObject::invokeMethod(
-            this, [this, epoch = source.epoch, scale, image = std::move(image)] { acceptOverview(epoch, image, scale); },
+            this,
+            [this, epoch = source.epoch, scale, image = std::move(image)] { acceptOverview(epoch, image, scale); },
             Qt::QueuedConnection);
     }
 }
@@ -116,7 +122,7 @@ void TileCache::accept(std::uint64_t epoch, const TileKey& key, const QImage& im
         const std::scoped_lock lock(m_mutex);
         m_inFlight.erase(key);
     }
-    const auto [it, added] = m_tiles.insert_or_assign(key, Entry {image, ++m_clock});
+    const auto [it, added] = m_tiles.insert_or_assign(key, Entry{image, ++m_clock});
     if (added)
         m_bytes += static_cast<std::size_t>(image.sizeInBytes());
     evict();

@@ -85,16 +85,16 @@ private:
     std::size_t m_bytes = 0;
     std::size_t m_capacity = std::size_t(192) << 20;
     std::uint64_t m_clock = 0;
-    std::uint64_t m_epoch = 0;   // of the GUI thread
+    std::uint64_t m_epoch = 0; // of the GUI thread
 
-    mutable std::mutex m_mutex;   // guards the rest
+    mutable std::mutex m_mutex; // guards the rest
     std::condition_variable_any m_wake;
     Source m_source;
     std::deque<TileKey> m_wanted;
-    std::unordered_set<TileKey, TileKeyHash> m_inFlight;   // painted or being painted, not yet accepted
+    std::unordered_set<TileKey, TileKeyHash> m_inFlight; // painted or being painted, not yet accepted
     bool m_overviewWanted = false;
     bool m_overviewInFlight = false;
-    std::jthread m_thread;   // last: joined before anything it uses goes
+    std::jthread m_thread; // last: joined before anything it uses goes
 
     void work(const std::stop_token& stop);
     void accept(std::uint64_t epoch, const TileKey& key, const QImage& image);

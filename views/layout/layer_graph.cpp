@@ -24,7 +24,8 @@ constexpr float kDummyWeight = 0.0001f;
 struct Adjacency {
     std::vector<int> start, item;
     std::span<const int> of(int v) const {
-        return std::span(item).subspan(static_cast<std::size_t>(start[v]), static_cast<std::size_t>(start[v + 1] - start[v]));
+        return std::span(item).subspan(
+            static_cast<std::size_t>(start[v]), static_cast<std::size_t>(start[v + 1] - start[v]));
     }
 };
 
@@ -54,7 +55,7 @@ void breakCycles(LayerGraph& g) {
         incoming[e.to] += e.from != e.to;
     enum : std::uint8_t { Unseen, Open, Done };
     std::vector<std::uint8_t> state(static_cast<std::size_t>(g.itemCount), Unseen);
-    std::vector<std::pair<int, int>> stack;   // vertex, next edge
+    std::vector<std::pair<int, int>> stack; // vertex, next edge
     const auto walk = [&](int root) {
         if (state[root] != Unseen)
             return;
@@ -111,7 +112,8 @@ void giveRanks(LayerGraph& g) {
     for (const LayeredEdge& e : g.edges)
         incoming[e.lower] += !e.selfLoop;
     indegree = incoming;
-    const bool hasEntries = std::any_of(items.begin(), items.end(), [](const ScopeItem& i) { return i.role == ItemRole::Entry; });
+    const bool hasEntries
+        = std::any_of(items.begin(), items.end(), [](const ScopeItem& i) { return i.role == ItemRole::Entry; });
     std::vector<int> sorted;
     sorted.reserve(items.size());
     for (int v = 0; v < g.itemCount; ++v) {
@@ -192,8 +194,8 @@ void chooseBundles(LayerGraph& g) {
     }
 }
 
-/// The offset at which each box with fixed ports is lined up with its neighbours: halfway between the entry and the exit
-/// nearest to its middle. Following every port exactly would let a stack of equal blocks drift sideways.
+/// The offset at which each box with fixed ports is lined up with its neighbours: halfway between the entry and the
+/// exit nearest to its middle. Following every port exactly would let a stack of equal blocks drift sideways.
 std::vector<float> anchors(const LayerGraph& g) {
     constexpr float kNone = std::numeric_limits<float>::infinity();
     std::vector<float> entry(static_cast<std::size_t>(g.itemCount), kNone), exit = entry;
@@ -217,7 +219,8 @@ std::vector<float> anchors(const LayerGraph& g) {
 }
 
 void cutEdges(LayerGraph& g) {
-    std::vector<int> inputs(static_cast<std::size_t>(g.itemCount), 0), outputs(static_cast<std::size_t>(g.itemCount), 0);
+    std::vector<int> inputs(static_cast<std::size_t>(g.itemCount), 0),
+        outputs(static_cast<std::size_t>(g.itemCount), 0);
     for (const LayeredEdge& e : g.edges) {
         ++inputs[e.lower];
         ++outputs[e.upper];
@@ -240,7 +243,7 @@ void cutEdges(LayerGraph& g) {
         }
         e.firstDummy = g.vertexCount();
         e.dummyCount = span - 1;
-        const bool branchBelow = outputs[e.upper] == 1;   // as the lower end sees it
+        const bool branchBelow = outputs[e.upper] == 1; // as the lower end sees it
         const bool branchAbove = inputs[e.lower] == 1;
         const float own = branchBelow || branchAbove ? 1 : kDummyWeight;
         for (int k = 0; k < e.dummyCount; ++k) {
@@ -250,8 +253,8 @@ void cutEdges(LayerGraph& g) {
                 g.segments.push_back({e.firstDummy + k - 1, e.firstDummy + k, 0, 0, own, own});
         }
         g.segments.push_back({e.upper, e.firstDummy, upperOffset, 0, own, branchAbove ? kBranchWeight : kSkipWeight});
-        g.segments.push_back({e.firstDummy + e.dummyCount - 1, e.lower, 0, lowerOffset,
-            branchBelow ? kBranchWeight : kSkipWeight, own});
+        g.segments.push_back(
+            {e.firstDummy + e.dummyCount - 1, e.lower, 0, lowerOffset, branchBelow ? kBranchWeight : kSkipWeight, own});
     }
 }
 

@@ -28,8 +28,8 @@ struct LayeredEdge {
     float lowerOffset = 0;
     int firstDummy = 0;
     int dummyCount = 0;
-    bool reversed = false;   ///< upper is the edge's `to`: it closes a cycle
-    bool bundled = false;    ///< too long for dummies: runs in a lane beside the ranks
+    bool reversed = false; ///< upper is the edge's `to`: it closes a cycle
+    bool bundled = false; ///< too long for dummies: runs in a lane beside the ranks
     bool selfLoop = false;
 };
 
@@ -37,23 +37,24 @@ struct LayerGraph {
     const ScopeProblem* problem = nullptr;
     int itemCount = 0;
     int rankCount = 0;
-    std::vector<int> rank;        ///< by vertex; items first, dummies after them
-    std::vector<float> width;     ///< by vertex
-    std::vector<float> x;         ///< by vertex: centre
-    std::vector<int> position;    ///< by vertex: place in its rank
-    std::vector<int> order;       ///< vertices, rank after rank
-    std::vector<int> rankStart;   ///< rankCount + 1 entries into `order`
+    std::vector<int> rank; ///< by vertex; items first, dummies after them
+    std::vector<float> width; ///< by vertex
+    std::vector<float> x; ///< by vertex: centre
+    std::vector<int> position; ///< by vertex: place in its rank
+    std::vector<int> order; ///< vertices, rank after rank
+    std::vector<int> rankStart; ///< rankCount + 1 entries into `order`
     std::vector<LayeredEdge> edges;
     std::vector<Segment> segments;
-    std::vector<int> aboveStart, above;   ///< segments that end in a vertex, as offsets and indices
-    std::vector<int> belowStart, below;   ///< segments that start in a vertex
+    std::vector<int> aboveStart, above; ///< segments that end in a vertex, as offsets and indices
+    std::vector<int> belowStart, below; ///< segments that start in a vertex
     std::vector<float> rowTop, rowHeight;
 
     int vertexCount() const { return static_cast<int>(rank.size()); }
     bool isDummy(int vertex) const { return vertex >= itemCount; }
     std::span<int> row(int r) {
         return std::span(order).subspan(static_cast<std::size_t>(rankStart[static_cast<std::size_t>(r)]),
-            static_cast<std::size_t>(rankStart[static_cast<std::size_t>(r) + 1] - rankStart[static_cast<std::size_t>(r)]));
+            static_cast<std::size_t>(
+                rankStart[static_cast<std::size_t>(r) + 1] - rankStart[static_cast<std::size_t>(r)]));
     }
     std::span<const int> segmentsAbove(int vertex) const { return slice(aboveStart, above, vertex); }
     std::span<const int> segmentsBelow(int vertex) const { return slice(belowStart, below, vertex); }
@@ -63,7 +64,8 @@ struct LayerGraph {
 private:
     static std::span<const int> slice(const std::vector<int>& start, const std::vector<int>& all, int vertex) {
         const auto v = static_cast<std::size_t>(vertex);
-        return std::span(all).subspan(static_cast<std::size_t>(start[v]), static_cast<std::size_t>(start[v + 1] - start[v]));
+        return std::span(all).subspan(
+            static_cast<std::size_t>(start[v]), static_cast<std::size_t>(start[v + 1] - start[v]));
     }
 };
 

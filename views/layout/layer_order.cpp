@@ -79,7 +79,9 @@ void orderAsBefore(LayerGraph& g) {
 
 class Orderer {
 public:
-    explicit Orderer(LayerGraph& graph) : g(graph), m_median(graph.rank.size()) { }
+    explicit Orderer(LayerGraph& graph)
+        : g(graph)
+        , m_median(graph.rank.size()) { }
 
     void sweep(Sweep direction) {
         const bool down = direction == Sweep::Down;
@@ -144,7 +146,8 @@ private:
         const auto right = static_cast<float>(m_scratch[n - 1] - m_scratch[m]);
         if (left + right == 0)
             return static_cast<float>(m_scratch[m - 1] + m_scratch[m]) / 2;
-        return (static_cast<float>(m_scratch[m - 1]) * right + static_cast<float>(m_scratch[m]) * left) / (left + right);
+        return (static_cast<float>(m_scratch[m - 1]) * right + static_cast<float>(m_scratch[m]) * left)
+            / (left + right);
     }
 
     /// Vertices without a neighbour on that side keep their place.
@@ -223,7 +226,7 @@ private:
 } // namespace
 
 void orderLayers(LayerGraph& g, const std::stop_token& stop) {
-    constexpr std::size_t kSmall = 20'000;   // segments; above it a sweep costs milliseconds
+    constexpr std::size_t kSmall = 20'000; // segments; above it a sweep costs milliseconds
     const bool small = g.segments.size() < kSmall;
     // On 50,000 nodes the last four of eight sweeps take 40 ms and save 2 % of the crossings.
     const int sweeps = small ? 8 : 4;

@@ -12,7 +12,8 @@ namespace {
 
 class Placer {
 public:
-    explicit Placer(LayerGraph& graph) : g(graph) { }
+    explicit Placer(LayerGraph& graph)
+        : g(graph) { }
 
     /// Every rank packed around x = 0.
     void pack() {
@@ -47,12 +48,13 @@ private:
     std::vector<double> m_shift;
 
     std::pair<double, double> wish(int v, bool down) const {
-        constexpr double kLoose = 0.05;   // nothing to align with: stays if nobody pushes
+        constexpr double kLoose = 0.05; // nothing to align with: stays if nobody pushes
         double weight = 0, sum = 0;
         for (const int i : down ? g.segmentsAbove(v) : g.segmentsBelow(v)) {
             const Segment& s = g.segments[i];
             const double w = down ? s.weightFromBelow : s.weightFromAbove;
-            const double want = down ? g.x[s.upper] + s.upperOffset - s.lowerOffset : g.x[s.lower] + s.lowerOffset - s.upperOffset;
+            const double want
+                = down ? g.x[s.upper] + s.upperOffset - s.lowerOffset : g.x[s.lower] + s.lowerOffset - s.upperOffset;
             weight += w;
             sum += w * want;
         }
@@ -136,17 +138,17 @@ void straightenLongEdges(LayerGraph& g) {
         if (g.edges[e].dummyCount > 0)
             longest.push_back(static_cast<int>(e));
     }
-    std::stable_sort(longest.begin(), longest.end(),
-        [&](int a, int b) { return g.edges[a].dummyCount > g.edges[b].dummyCount; });
+    std::stable_sort(
+        longest.begin(), longest.end(), [&](int a, int b) { return g.edges[a].dummyCount > g.edges[b].dummyCount; });
     for (const int e : longest)
         pullStraight(g, g.edges[e]);
 }
 
 void placeRows(LayerGraph& g) {
-    constexpr float kSlant = 0.06f;      // extra gap per unit of horizontal way, so that curves stay readable
+    constexpr float kSlant = 0.06f; // extra gap per unit of horizontal way, so that curves stay readable
     constexpr float kMostSlant = 40;
     constexpr float kLaneRoom = 14;
-    constexpr float kLabelRoom = 22;     // arrow head and a bit of line above and below a label
+    constexpr float kLabelRoom = 22; // arrow head and a bit of line above and below a label
     const LayoutSpacing& spacing = g.problem->spacing;
     const auto ranks = static_cast<std::size_t>(g.rankCount);
     g.rowHeight.assign(ranks, 0);

@@ -15,7 +15,9 @@ constexpr float kCorner = 10;
 /// Writes a chain of cubic curves point by point.
 class Pen {
 public:
-    explicit Pen(std::vector<Point>& points) : m_points(points), m_first(points.size()) { }
+    explicit Pen(std::vector<Point>& points)
+        : m_points(points)
+        , m_first(points.size()) { }
 
     void start(Point p) { m_points.push_back(p); }
     void line(Point p) {
@@ -47,7 +49,7 @@ public:
         const auto towards = [](Point from, Point to, float most) {
             const float length = std::hypot(to.x - from.x, to.y - from.y);
             const float t = length == 0 ? 0 : std::min(most, length / 2) / length;
-            return Point {from.x + (to.x - from.x) * t, from.y + (to.y - from.y) * t};
+            return Point{from.x + (to.x - from.x) * t, from.y + (to.y - from.y) * t};
         };
         const Point in = towards(at, a, kCorner);
         const Point out = towards(at, p, kCorner);
@@ -55,7 +57,7 @@ public:
         curve(at, at, out);
     }
     void finish(bool reversed) {
-        if (m_points.size() == m_first + 1)   // both ends in one place: still one curve
+        if (m_points.size() == m_first + 1) // both ends in one place: still one curve
             curve(m_points.back(), m_points.back(), m_points.back());
         if (reversed)
             std::reverse(m_points.begin() + static_cast<std::ptrdiff_t>(m_first), m_points.end());
@@ -69,10 +71,13 @@ private:
 /// Lanes to the right of the ranks: long edges into one node, or out of one node, share a lane.
 class Lanes {
 public:
-    explicit Lanes(LayerGraph& graph) : g(graph), m_right(static_cast<std::size_t>(graph.rankCount), 0) { }
+    explicit Lanes(LayerGraph& graph)
+        : g(graph)
+        , m_right(static_cast<std::size_t>(graph.rankCount), 0) { }
 
     void assign() {
-        std::vector<int> fanOut(static_cast<std::size_t>(g.itemCount), 0), fanIn(static_cast<std::size_t>(g.itemCount), 0);
+        std::vector<int> fanOut(static_cast<std::size_t>(g.itemCount), 0),
+            fanIn(static_cast<std::size_t>(g.itemCount), 0);
         bool any = false;
         for (const LayeredEdge& e : g.edges) {
             if (e.bundled) {
@@ -178,7 +183,10 @@ void spreadArrivals(LayerGraph& g, const Lanes& lanes) {
 
 class Router {
 public:
-    Router(LayerGraph& graph, const Lanes& lanes, ScopeLayout& result) : g(graph), m_lanes(lanes), m_result(result) { }
+    Router(LayerGraph& graph, const Lanes& lanes, ScopeLayout& result)
+        : g(graph)
+        , m_lanes(lanes)
+        , m_result(result) { }
 
     void route(std::size_t index) {
         const LayeredEdge& e = g.edges[index];
@@ -217,7 +225,7 @@ private:
         const Point start = leave(e);
         // A port lies on the border; its edge starts there and runs straight through the header.
         const bool entry = g.problem->items[e.upper].role == ItemRole::Entry;
-        pen.start(entry ? Point {start.x, g.rowTop[g.rank[e.upper]]} : start);
+        pen.start(entry ? Point{start.x, g.rowTop[g.rank[e.upper]]} : start);
         pen.line({start.x, rowBottom(g.rank[e.upper])});
         for (int k = 0; k < e.dummyCount; ++k) {
             const int d = e.firstDummy + k;
@@ -238,7 +246,7 @@ private:
         const float out = (rowBottom(r) + g.rowTop[r + 1]) / 2 + m_lanes.level(index);
         const float in = (rowBottom(last - 1) + g.rowTop[last]) / 2 + m_lanes.level(index);
         const bool entry = g.problem->items[e.upper].role == ItemRole::Entry;
-        pen.start(entry ? Point {start.x, g.rowTop[r]} : start);
+        pen.start(entry ? Point{start.x, g.rowTop[r]} : start);
         pen.corner({start.x, out}, {x, out});
         pen.corner({x, out}, {x, in});
         pen.corner({x, in}, {end.x, in});

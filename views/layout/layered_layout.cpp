@@ -22,14 +22,16 @@ using CacheKey = std::vector<std::uint32_t>;
 
 struct CacheKeyHash {
     std::size_t operator()(const CacheKey& key) const {
-        std::uint64_t h = 0xcbf29ce484222325;   // FNV-1a by words
+        std::uint64_t h = 0xcbf29ce484222325; // FNV-1a by words
         for (const std::uint32_t word : key)
             h = (h ^ word) * 0x100000001b3;
         return h ^ (h >> 29);
     }
 };
 
-std::uint32_t bits(float f) { return std::bit_cast<std::uint32_t>(f); }
+std::uint32_t bits(float f) {
+    return std::bit_cast<std::uint32_t>(f);
+}
 
 CacheKey keyOf(const ScopeProblem& p) {
     CacheKey key;
@@ -38,11 +40,13 @@ CacheKey keyOf(const ScopeProblem& p) {
     for (const ScopeItem& i : p.items)
         key.insert(key.end(), {bits(i.width), bits(i.height), static_cast<std::uint32_t>(i.role), bits(i.previousX)});
     for (const ScopeEdge& e : p.edges)
-        key.insert(key.end(), {static_cast<std::uint32_t>(e.from), static_cast<std::uint32_t>(e.to), bits(e.fromOffset),
-            bits(e.toOffset), bits(e.labelHeight), static_cast<std::uint32_t>(e.toPort)});
+        key.insert(key.end(),
+            {static_cast<std::uint32_t>(e.from), static_cast<std::uint32_t>(e.to), bits(e.fromOffset), bits(e.toOffset),
+                bits(e.labelHeight), static_cast<std::uint32_t>(e.toPort)});
     const LayoutSpacing& s = p.spacing;
-    key.insert(key.end(), {bits(s.nodeGap), bits(s.rankGap), bits(s.edgeGap), bits(s.groupPadding), bits(s.groupHeader),
-        bits(s.componentGap)});
+    key.insert(key.end(),
+        {bits(s.nodeGap), bits(s.rankGap), bits(s.edgeGap), bits(s.groupPadding), bits(s.groupHeader),
+            bits(s.componentGap)});
     return key;
 }
 
@@ -54,12 +58,17 @@ struct LayoutCache::Data {
     std::int64_t hits = 0, misses = 0;
 };
 
-LayoutCache::LayoutCache() : m_data(std::make_unique<Data>()) { }
+LayoutCache::LayoutCache()
+    : m_data(std::make_unique<Data>()) { }
 LayoutCache::~LayoutCache() = default;
 LayoutCache::LayoutCache(LayoutCache&&) noexcept = default;
 LayoutCache& LayoutCache::operator=(LayoutCache&&) noexcept = default;
-std::int64_t LayoutCache::hits() const { return m_data->hits; }
-std::int64_t LayoutCache::misses() const { return m_data->misses; }
+std::int64_t LayoutCache::hits() const {
+    return m_data->hits;
+}
+std::int64_t LayoutCache::misses() const {
+    return m_data->misses;
+}
 
 namespace {
 
@@ -73,16 +82,16 @@ struct Piece {
 struct Scope {
     int parent = -1;
     int depth = 0;
-    int item = -1;   ///< this scope's box as an item of its parent
+    int item = -1; ///< this scope's box as an item of its parent
     ScopeProblem problem;
-    std::vector<int> innerFromPort, innerToPort;   ///< by edge: port items of the child scopes it joins, or -1
-    std::vector<int> itemScope;                    ///< by item: the scope whose box it is, or -1
-    std::vector<int> itemNode;                     ///< by item: the node, or -1
-    std::unordered_map<std::uint64_t, int> entryPorts, exitPorts;   ///< by source node and output: port item
-    std::unordered_map<std::uint64_t, int> edgeByEnds;              ///< by the two end points: edge
-    std::vector<int> portEdge;                                      ///< by item: the edge of the request it first served
+    std::vector<int> innerFromPort, innerToPort; ///< by edge: port items of the child scopes it joins, or -1
+    std::vector<int> itemScope; ///< by item: the scope whose box it is, or -1
+    std::vector<int> itemNode; ///< by item: the node, or -1
+    std::unordered_map<std::uint64_t, int> entryPorts, exitPorts; ///< by source node and output: port item
+    std::unordered_map<std::uint64_t, int> edgeByEnds; ///< by the two end points: edge
+    std::vector<int> portEdge; ///< by item: the edge of the request it first served
     std::shared_ptr<const ScopeLayout> layout;
-    float top = 0;      ///< where the layout's own y = 0 lies inside the box
+    float top = 0; ///< where the layout's own y = 0 lies inside the box
     float left = 0;
     Box box;
 };
@@ -90,7 +99,9 @@ struct Scope {
 class Nester {
 public:
     Nester(const LayoutRequest& request, std::stop_token stop, LayoutCache* cache)
-        : m_request(request), m_stop(std::move(stop)), m_cache(cache) { }
+        : m_request(request)
+        , m_stop(std::move(stop))
+        , m_cache(cache) { }
 
     Result<LayoutResult> run() {
         makeScopes();
@@ -104,7 +115,8 @@ public:
         std::vector<int> order(m_scopes.size());
         for (std::size_t i = 0; i < order.size(); ++i)
             order[i] = static_cast<int>(i);
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return m_scopes[a].depth > m_scopes[b].depth; });
+        std::stable_sort(
+            order.begin(), order.end(), [&](int a, int b) { return m_scopes[a].depth > m_scopes[b].depth; });
         for (const int s : order) {
             if (!solve(s))
                 return cancelled();
@@ -179,7 +191,7 @@ private:
                 && scope.innerFromPort[it->second] == fromPort && scope.innerToPort[it->second] == toPort)
                 return it->second;
         }
-        ScopeEdge edge {from, to, 0, std::numeric_limits<float>::quiet_NaN(), e.labelHeight, toPort < 0 ? e.toPort : -1};
+        ScopeEdge edge{from, to, 0, std::numeric_limits<float>::quiet_NaN(), e.labelHeight, toPort < 0 ? e.toPort : -1};
         // Only a node with several outputs says which one an edge starts at.
         if (fromPort < 0 && scope.itemNode[from] >= 0 && e.fromPort > 0)
             edge.fromOffset = outputOffset(scope.problem.items[from].width, e.fromPort);
@@ -206,7 +218,7 @@ private:
         int fromItem = m_nodeItem[e.from], fromPort = -1;
         int toItem = m_nodeItem[e.to], toPort = -1;
         LayoutEdge inner = e;
-        inner.labelHeight = 0;   // the label stands where the edge leaves its scope
+        inner.labelHeight = 0; // the label stands where the edge leaves its scope
         std::vector<Piece> arriving;
         while (a != b) {
             if (m_scopes[a].depth >= m_scopes[b].depth) {
@@ -279,7 +291,7 @@ private:
     }
 
     static void remember(LayoutCache::Data& cache, CacheKey key, std::shared_ptr<const ScopeLayout> layout) {
-        constexpr std::size_t kMostWords = 8'000'000;   // 32 MB of keys, about as much again of layouts
+        constexpr std::size_t kMostWords = 8'000'000; // 32 MB of keys, about as much again of layouts
         if (cache.words + key.size() > kMostWords) {
             cache.layouts.clear();
             cache.words = 0;
@@ -325,7 +337,7 @@ private:
     void placeItems(const Scope& s, int index, LayoutResult& result) const {
         for (std::size_t i = 0; i < s.problem.items.size(); ++i) {
             const ScopeItem& item = s.problem.items[i];
-            const Point c {s.box.x + s.left + s.layout->centres[i].x, s.box.y + s.top + s.layout->centres[i].y};
+            const Point c{s.box.x + s.left + s.layout->centres[i].x, s.box.y + s.top + s.layout->centres[i].y};
             if (s.itemNode[i] >= 0)
                 result.nodes[s.itemNode[i]] = {c.x - item.width / 2, c.y - item.height / 2, item.width, item.height};
             else if (s.portEdge[i] >= 0)
@@ -354,7 +366,7 @@ private:
 Result<void> checkRequest(const LayoutRequest& r) {
     constexpr std::size_t kMost = 20'000'000;
     constexpr float kLargest = 1e6f;
-    constexpr int kDeepest = 512;   // nesting of names in a file; each level costs every edge through it a piece
+    constexpr int kDeepest = 512; // nesting of names in a file; each level costs every edge through it a piece
     if (r.nodes.size() > kMost || r.edges.size() > kMost || r.groups.size() > kMost)
         return usageError("layout of {} nodes, {} edges, {} groups: more than {} of one kind", r.nodes.size(),
             r.edges.size(), r.groups.size(), kMost);
@@ -375,7 +387,7 @@ Result<void> checkRequest(const LayoutRequest& r) {
             return usageError("layout edge {}: label height {}", e, edge.labelHeight);
     }
     // A group is good when its chain of parents ends; `good` makes the check linear.
-    std::vector<std::uint8_t> state(r.groups.size(), 0);   // 0 unseen, 1 on this chain, 2 good
+    std::vector<std::uint8_t> state(r.groups.size(), 0); // 0 unseen, 1 on this chain, 2 good
     std::vector<int> depth(r.groups.size(), 0);
     std::vector<int> chain;
     for (int g = 0; g < groups; ++g) {

@@ -32,8 +32,8 @@ private:
 /// ranks, crossing reduction by weighted medians, coordinates by isotonic regression). Edges that cross a group's
 /// border pass through a port on it. Fails on indices out of range, sizes that are not finite, groups that contain
 /// themselves, and with ErrorKind::Cancelled when `stop` is asked for.
-engine::Result<LayoutResult> layeredLayout(const LayoutRequest& request, std::stop_token stop = {},
-    LayoutCache* cache = nullptr);
+engine::Result<LayoutResult> layeredLayout(
+    const LayoutRequest& request, std::stop_token stop = {}, LayoutCache* cache = nullptr);
 
 /// The checks that layeredLayout() makes first; the Graphviz worker makes the same.
 engine::Result<void> checkRequest(const LayoutRequest& request);

@@ -92,8 +92,8 @@ ScopeProblem subProblem(const ScopeProblem& whole, const Part& part, std::vector
     return sub;
 }
 
-std::optional<ScopeLayout> layoutParts(const ScopeProblem& problem, const std::vector<int>& part, int count,
-    const std::stop_token& stop) {
+std::optional<ScopeLayout> layoutParts(
+    const ScopeProblem& problem, const std::vector<int>& part, int count, const std::stop_token& stop) {
     std::vector<Part> parts(static_cast<std::size_t>(count));
     for (std::size_t v = 0; v < part.size(); ++v)
         parts[part[v]].items.push_back(static_cast<int>(v));
@@ -137,9 +137,10 @@ std::optional<ScopeLayout> layoutParts(const ScopeProblem& problem, const std::v
 /// Makes the scope taller; the exits and the ends of their edges stay on the lower border.
 void lowerExits(const ScopeProblem& problem, float height, ScopeLayout& layout) {
     std::vector<Point> points;
-    std::vector<std::uint32_t> firstPoint {0};
+    std::vector<std::uint32_t> firstPoint{0};
     for (std::size_t e = 0; e < problem.edges.size(); ++e) {
-        points.insert(points.end(), layout.points.begin() + layout.firstPoint[e], layout.points.begin() + layout.firstPoint[e + 1]);
+        points.insert(points.end(), layout.points.begin() + layout.firstPoint[e],
+            layout.points.begin() + layout.firstPoint[e + 1]);
         if (problem.items[problem.edges[e].to].role == ItemRole::Exit) {
             const Point end = points.back();
             const float third = (height - end.y) / 3;
@@ -200,8 +201,8 @@ std::optional<ScopeLayout> layoutBordered(const ScopeProblem& problem, const std
 } // namespace
 
 std::optional<ScopeLayout> layoutScope(const ScopeProblem& problem, const std::stop_token& stop) {
-    const bool bordered = std::any_of(problem.items.begin(), problem.items.end(),
-        [](const ScopeItem& i) { return i.role != ItemRole::Node; });
+    const bool bordered = std::any_of(
+        problem.items.begin(), problem.items.end(), [](const ScopeItem& i) { return i.role != ItemRole::Node; });
     if (bordered)
         return layoutBordered(problem, stop);
     int count = 0;

@@ -27,7 +27,7 @@ struct ScopeEdge {
     float fromOffset = 0;
     float toOffset = std::numeric_limits<float>::quiet_NaN();
     float labelHeight = 0;
-    int toPort = -1;   ///< order of arrow heads that come from one place
+    int toPort = -1; ///< order of arrow heads that come from one place
 };
 
 struct ScopeProblem {

@@ -51,7 +51,8 @@ private:
 /// Reads on after the end give zeros and are remembered, so that a decoder checks once at the end.
 class Reader {
 public:
-    explicit Reader(std::span<const std::byte> bytes) : m_bytes(bytes) { }
+    explicit Reader(std::span<const std::byte> bytes)
+        : m_bytes(bytes) { }
     std::uint8_t u8() {
         if (m_at + 1 > m_bytes.size()) {
             m_short = true;
@@ -116,7 +117,7 @@ private:
     std::string m_error;
 };
 
-constexpr float LayoutSpacing::* kSpacing[] = {&LayoutSpacing::nodeGap, &LayoutSpacing::rankGap, &LayoutSpacing::edgeGap,
+constexpr float LayoutSpacing::*kSpacing[] = {&LayoutSpacing::nodeGap, &LayoutSpacing::rankGap, &LayoutSpacing::edgeGap,
     &LayoutSpacing::groupPadding, &LayoutSpacing::groupHeader, &LayoutSpacing::componentGap};
 
 void writeLayout(Writer& w, const LayoutRequest& r) {

@@ -29,7 +29,7 @@ struct WorkerRequest {
 
 struct WorkerReply {
     std::uint32_t id = 0;
-    std::int32_t code = 0;   ///< 0: `result` holds the layout (empty for a ping); else `message` says why not
+    std::int32_t code = 0; ///< 0: `result` holds the layout (empty for a ping); else `message` says why not
     std::uint32_t microseconds = 0;
     std::uint32_t peakMemoryKib = 0;
     LayoutResult result;

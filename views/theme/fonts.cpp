@@ -17,7 +17,8 @@ QFont scaled(QFont font, double factor, QFont::Weight weight = QFont::Normal) {
 
 QFont monoOf(const QFont& system) {
     QFont font = system;
-    font.setFamilies({QStringLiteral("JetBrains Mono"), QStringLiteral("DejaVu Sans Mono"), QStringLiteral("Noto Sans CJK SC")});
+    font.setFamilies(
+        {QStringLiteral("JetBrains Mono"), QStringLiteral("DejaVu Sans Mono"), QStringLiteral("Noto Sans CJK SC")});
     font.setStyleHint(QFont::Monospace);
     return font;
 }

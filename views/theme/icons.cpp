@@ -30,13 +30,17 @@ QImage renderIcon(QByteArray svg, const QColor& colour, QSize pixels) {
 class ThemedIconEngine : public QIconEngine {
 public:
     ThemedIconEngine(QByteArray svg, const ThemeSource* source, IconInk ink)
-        : m_svg(std::move(svg)), m_source(source), m_ink(ink) { }
+        : m_svg(std::move(svg))
+        , m_source(source)
+        , m_ink(ink) { }
 
     QIconEngine* clone() const override { return new ThemedIconEngine(m_svg, m_source, m_ink); }
     bool isNull() override { return m_svg.isEmpty(); }
     QSize actualSize(const QSize& size, QIcon::Mode, QIcon::State) override { return size; }
     QList<QSize> availableSizes(QIcon::Mode, QIcon::State) override { return {{16, 16}, {20, 20}, {32, 32}, {40, 40}}; }
-    QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override { return scaledPixmap(size, mode, state, 1); }
+    QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override {
+        return scaledPixmap(size, mode, state, 1);
+    }
 
     /// `size` is in device pixels.
     QPixmap scaledPixmap(const QSize& size, QIcon::Mode mode, QIcon::State, qreal scale) override {
@@ -46,7 +50,8 @@ public:
             m_cache.clear();
             m_revision = m_source->revision();
         }
-        const quint64 key = static_cast<quint64>(size.width()) << 32 | static_cast<quint64>(size.height()) << 8 | (mode == QIcon::Disabled ? 1u : 0u);
+        const quint64 key = static_cast<quint64>(size.width()) << 32 | static_cast<quint64>(size.height()) << 8
+            | (mode == QIcon::Disabled ? 1u : 0u);
         auto it = m_cache.find(key);
         if (it == m_cache.end())
             it = m_cache.insert(key, QPixmap::fromImage(renderIcon(m_svg, colour(mode), size)));
@@ -73,14 +78,22 @@ private:
         if (mode == QIcon::Disabled)
             return t.disabled;
         switch (m_ink) {
-        case IconInk::Text: return t.text;
-        case IconInk::Muted: return t.muted;
-        case IconInk::OnAccent: return t.onAccent;
-        case IconInk::Accent: return t.accent;
-        case IconInk::Ok: return t.ok;
-        case IconInk::Warning: return t.warning;
-        case IconInk::Error: return t.error;
-        case IconInk::Info: return t.info;
+        case IconInk::Text:
+            return t.text;
+        case IconInk::Muted:
+            return t.muted;
+        case IconInk::OnAccent:
+            return t.onAccent;
+        case IconInk::Accent:
+            return t.accent;
+        case IconInk::Ok:
+            return t.ok;
+        case IconInk::Warning:
+            return t.warning;
+        case IconInk::Error:
+            return t.error;
+        case IconInk::Info:
+            return t.info;
         }
         return t.text;
     }

@@ -10,7 +10,9 @@
 
 namespace nabla::views {
 
-NablaStyle::NablaStyle(const ThemeSource& source) : QProxyStyle(QStringLiteral("Fusion")), m_source(source) { }
+NablaStyle::NablaStyle(const ThemeSource& source)
+    : QProxyStyle(QStringLiteral("Fusion"))
+    , m_source(source) { }
 
 void NablaStyle::drawFocusRing(QPainter* painter, const QRect& rect, double radius) const {
     const Theme& t = m_source.theme();
@@ -24,7 +26,8 @@ void NablaStyle::drawFocusRing(QPainter* painter, const QRect& rect, double radi
     painter->restore();
 }
 
-void NablaStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const {
+void NablaStyle::drawPrimitive(
+    PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const {
     const Theme& t = m_source.theme();
     switch (element) {
     case PE_FrameFocusRect:
@@ -55,7 +58,8 @@ void NablaStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* opt
     QProxyStyle::drawPrimitive(element, option, painter, widget);
 }
 
-void NablaStyle::drawControl(ControlElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const {
+void NablaStyle::drawControl(
+    ControlElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const {
     // The row is `selection` and its text stays `text`: Fusion would take the palette's highlight for both.
     if (element == CE_ItemViewItem) {
         if (const auto* item = qstyleoption_cast<const QStyleOptionViewItem*>(option)) {
@@ -73,22 +77,28 @@ void NablaStyle::drawControl(ControlElement element, const QStyleOption* option,
 
 int NablaStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
     switch (metric) {
-    case PM_SplitterWidth: return 1;
-    case PM_SmallIconSize: return 16;
-    case PM_ToolBarIconSize: return 20;
-    case PM_TreeViewIndentation: return 16;
-    default: return QProxyStyle::pixelMetric(metric, option, widget);
+    case PM_SplitterWidth:
+        return 1;
+    case PM_SmallIconSize:
+        return 16;
+    case PM_ToolBarIconSize:
+        return 20;
+    case PM_TreeViewIndentation:
+        return 16;
+    default:
+        return QProxyStyle::pixelMetric(metric, option, widget);
     }
 }
 
-int NablaStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const {
+int NablaStyle::styleHint(
+    StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const {
     if (hint == SH_ItemView_ShowDecorationSelected)
-        return 1;   // the whole row is selected, not only its text
+        return 1; // the whole row is selected, not only its text
     return QProxyStyle::styleHint(hint, option, widget, data);
 }
 
 void applyTheme(ThemeSource& source) {
-    QApplication::setStyle(new NablaStyle(source));   // the application owns its style
+    QApplication::setStyle(new NablaStyle(source)); // the application owns its style
     QApplication::setFont(uiFont(QApplication::font()));
     const auto refresh = [&source] {
         QApplication::setPalette(source.theme().palette());

@@ -9,38 +9,39 @@ namespace {
 
 constexpr std::string_view kConvolution[] = {"CausalConvWithState", "Col2Im", "Conv", "ConvInteger", "ConvTranspose",
     "DeformConv", "FusedConv", "NhwcConv", "QLinearConv"};
-constexpr std::string_view kMatrix[] = {"Attention", "Det", "Einsum", "FlexAttention", "FusedGemm", "FusedMatMul", "GRU",
-    "Gemm", "GroupQueryAttention", "LSTM", "LinearAttention", "LinearClassifier", "LinearRegressor", "MatMul",
-    "MatMulInteger", "MatMulNBits", "MultiHeadAttention", "QGemm", "QLinearMatMul", "RNN", "SVMClassifier", "SVMRegressor"};
+constexpr std::string_view kMatrix[]
+    = {"Attention", "Det", "Einsum", "FlexAttention", "FusedGemm", "FusedMatMul", "GRU", "Gemm", "GroupQueryAttention",
+        "LSTM", "LinearAttention", "LinearClassifier", "LinearRegressor", "MatMul", "MatMulInteger", "MatMulNBits",
+        "MultiHeadAttention", "QGemm", "QLinearMatMul", "RNN", "SVMClassifier", "SVMRegressor"};
 constexpr std::string_view kActivation[] = {"BiasGelu", "Celu", "Elu", "FastGelu", "Gelu", "HardSigmoid", "HardSwish",
     "Hardmax", "LeakyRelu", "LogSoftmax", "Mish", "PRelu", "QuickGelu", "Relu", "Selu", "Shrink", "Sigmoid", "Softmax",
     "Softplus", "Softsign", "SwiGLU", "Swish", "Tanh", "ThresholdedRelu"};
-constexpr std::string_view kNormalization[] = {"BatchNormalization", "EmbedLayerNormalization", "GroupNorm",
-    "GroupNormalization", "InstanceNormalization", "LRN", "LayerNormalization", "LpNormalization",
-    "MeanVarianceNormalization", "Normalizer", "RMSNormalization", "SimplifiedLayerNormalization",
-    "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"};
+constexpr std::string_view kNormalization[]
+    = {"BatchNormalization", "EmbedLayerNormalization", "GroupNorm", "GroupNormalization", "InstanceNormalization",
+        "LRN", "LayerNormalization", "LpNormalization", "MeanVarianceNormalization", "Normalizer", "RMSNormalization",
+        "SimplifiedLayerNormalization", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"};
 constexpr std::string_view kElementwise[] = {"Abs", "Acos", "Acosh", "Adagrad", "Adam", "Add", "And", "Asin", "Asinh",
     "Atan", "Atanh", "Binarizer", "BitCast", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast",
     "CastLike", "CastMap", "Ceil", "Clip", "Cos", "Cosh", "DequantizeLinear", "Div", "Dropout", "DynamicQuantizeLinear",
-    "Equal", "Erf", "Exp", "Floor", "FusedElementwise", "Greater", "GreaterOrEqual", "Imputer", "IsInf", "IsNaN", "Less",
-    "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Momentum", "Mul", "Neg", "Not", "Or", "Pow", "QLinearAdd",
-    "QLinearMul", "QuantizeLinear", "Reciprocal", "RotaryEmbedding", "Round", "Scaler", "Sign", "Sin", "Sinh", "Sqrt", "Sub",
-    "Sum", "Tan", "Where", "Xor"};
-constexpr std::string_view kReduction[] = {"ArgMax", "ArgMin", "AveragePool", "CumProd", "CumSum", "DFT",
-    "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool", "MaxPool", "MaxRoiPool", "MelWeightMatrix",
-    "NegativeLogLikelihoodLoss", "NonMaxSuppression", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-    "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "RoiAlign", "STFT",
-    "SoftmaxCrossEntropyLoss", "TfIdfVectorizer", "TopK", "TreeEnsemble", "TreeEnsembleClassifier",
-    "TreeEnsembleRegressor", "Unique"};
+    "Equal", "Erf", "Exp", "Floor", "FusedElementwise", "Greater", "GreaterOrEqual", "Imputer", "IsInf", "IsNaN",
+    "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Momentum", "Mul", "Neg", "Not", "Or", "Pow",
+    "QLinearAdd", "QLinearMul", "QuantizeLinear", "Reciprocal", "RotaryEmbedding", "Round", "Scaler", "Sign", "Sin",
+    "Sinh", "Sqrt", "Sub", "Sum", "Tan", "Where", "Xor"};
+constexpr std::string_view kReduction[]
+    = {"ArgMax", "ArgMin", "AveragePool", "CumProd", "CumSum", "DFT", "GlobalAveragePool", "GlobalLpPool",
+        "GlobalMaxPool", "LpPool", "MaxPool", "MaxRoiPool", "MelWeightMatrix", "NegativeLogLikelihoodLoss",
+        "NonMaxSuppression", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+        "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "RoiAlign", "STFT", "SoftmaxCrossEntropyLoss",
+        "TfIdfVectorizer", "TopK", "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor", "Unique"};
 constexpr std::string_view kMovement[] = {"AffineGrid", "ArrayFeatureExtractor", "CategoryMapper", "CenterCropPad",
-    "Compress", "Concat", "ConcatFromSequence", "DepthToSpace", "DictVectorizer", "Expand", "EyeLike", "FeatureVectorizer",
-    "Flatten", "Gather", "GatherElements", "GatherND", "GridSample", "Identity", "ImageDecoder", "LabelEncoder", "MaxUnpool",
-    "MemcpyFromHost", "MemcpyToHost", "NonZero", "OneHot", "OneHotEncoder", "Optional", "OptionalGetElement",
-    "OptionalHasElement", "Pad", "RegexFullMatch", "ReorderInput", "ReorderOutput", "Reshape", "Resize", "ReverseSequence",
-    "Scatter", "ScatterElements", "ScatterND", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase",
-    "SequenceInsert", "SequenceLength", "Shape", "Size", "Slice", "SpaceToDepth", "Split", "SplitToSequence", "Squeeze",
-    "StringConcat", "StringNormalizer", "StringSplit", "TensorScatter", "Tile", "Transpose", "Trilu", "Unsqueeze", "Upsample",
-    "ZipMap"};
+    "Compress", "Concat", "ConcatFromSequence", "DepthToSpace", "DictVectorizer", "Expand", "EyeLike",
+    "FeatureVectorizer", "Flatten", "Gather", "GatherElements", "GatherND", "GridSample", "Identity", "ImageDecoder",
+    "LabelEncoder", "MaxUnpool", "MemcpyFromHost", "MemcpyToHost", "NonZero", "OneHot", "OneHotEncoder", "Optional",
+    "OptionalGetElement", "OptionalHasElement", "Pad", "RegexFullMatch", "ReorderInput", "ReorderOutput", "Reshape",
+    "Resize", "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "SequenceAt", "SequenceConstruct",
+    "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "Shape", "Size", "Slice", "SpaceToDepth",
+    "Split", "SplitToSequence", "Squeeze", "StringConcat", "StringNormalizer", "StringSplit", "TensorScatter", "Tile",
+    "Transpose", "Trilu", "Unsqueeze", "Upsample", "ZipMap"};
 constexpr std::string_view kControl[] = {"Call", "Gradient", "If", "Loop", "Scan", "SequenceMap"};
 constexpr std::string_view kConstant[] = {"Bernoulli", "BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow",
     "HannWindow", "Initializer", "Input", "Multinomial", "Output", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -83,8 +84,14 @@ OperatorKind operatorKind(std::string_view opType, std::string_view domain) {
     return OperatorKind::Unknown;
 }
 
-std::string_view operatorGlyph(OperatorKind kind) { return kRows[static_cast<int>(kind)].glyph; }
-std::string_view operatorToken(OperatorKind kind) { return kRows[static_cast<int>(kind)].token; }
-const char* operatorKindWord(OperatorKind kind) { return kRows[static_cast<int>(kind)].word; }
+std::string_view operatorGlyph(OperatorKind kind) {
+    return kRows[static_cast<int>(kind)].glyph;
+}
+std::string_view operatorToken(OperatorKind kind) {
+    return kRows[static_cast<int>(kind)].token;
+}
+const char* operatorKindWord(OperatorKind kind) {
+    return kRows[static_cast<int>(kind)].word;
+}
 
 } // namespace nabla::views

@@ -12,10 +12,10 @@ enum class OperatorKind : std::uint8_t {
     Activation,
     Normalization,
     Elementwise,
-    Reduction,   ///< and pooling, losses, sorting
-    Movement,    ///< reshaping, slicing, joining, indexing, copying
+    Reduction, ///< and pooling, losses, sorting
+    Movement, ///< reshaping, slicing, joining, indexing, copying
     Control,
-    Constant,    ///< constants, weights, graph inputs and outputs
+    Constant, ///< constants, weights, graph inputs and outputs
     Unknown,
 };
 constexpr int kOperatorKindCount = 10;

@@ -67,15 +67,20 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
         painter->fillRect(option.rect, theme.hover);
     QRect rect = option.rect.adjusted(4, 0, -8, 0);
     if (!mark.isEmpty()) {
-        painter->fillRect(QRect(option.rect.left(), option.rect.top() + 2, 3, option.rect.height() - 4), signalColour(theme, mark));
+        painter->fillRect(
+            QRect(option.rect.left(), option.rect.top() + 2, 3, option.rect.height() - 4), signalColour(theme, mark));
         rect.adjust(2, 0, 0, 0);
     }
     const int tile = 16;
     if (const QVariant kind = index.data(kKindRole); kind.isValid()) {
-        paintGlyphTile(*painter, QRectF(rect.left(), rect.center().y() - tile / 2 + 1, tile, tile), static_cast<OperatorKind>(kind.toInt()), theme);
+        paintGlyphTile(*painter, QRectF(rect.left(), rect.center().y() - tile / 2 + 1, tile, tile),
+            static_cast<OperatorKind>(kind.toInt()), theme);
         rect.setLeft(rect.left() + tile + 8);
     } else if (const QString icon = index.data(kIconRole).toString(); !icon.isEmpty()) {
-        const IconInk ink = mark == "error" ? IconInk::Error : mark == "warning" ? IconInk::Warning : mark == "info" ? IconInk::Info : IconInk::Text;
+        const IconInk ink = mark == "error" ? IconInk::Error
+            : mark == "warning"             ? IconInk::Warning
+            : mark == "info"                ? IconInk::Info
+                                            : IconInk::Text;
         themedIcon(icon, m_theme, ink).paint(painter, rect.left(), rect.center().y() - tile / 2 + 1, tile, tile);
         rect.setLeft(rect.left() + tile + 8);
     }
@@ -91,7 +96,8 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     const QFont first = index.data(kStrongRole).toBool() ? fonts.strong : fonts.body;
     painter->setFont(first);
     painter->setPen(muted ? theme.muted : mark == "step" ? theme.stepText : theme.text);
-    const QString text = QFontMetrics(first).elidedText(index.data(Qt::DisplayRole).toString().left(300).simplified(), Qt::ElideMiddle, rect.width());
+    const QString text = QFontMetrics(first).elidedText(
+        index.data(Qt::DisplayRole).toString().left(300).simplified(), Qt::ElideMiddle, rect.width());
     if (second.isEmpty()) {
         painter->drawText(rect, Qt::AlignLeft | Qt::AlignVCenter, text);
     } else {
@@ -100,7 +106,8 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
         painter->drawText(top, Qt::AlignLeft | Qt::AlignVCenter, text);
         painter->setFont(fonts.caption);
         painter->setPen(theme.muted);
-        painter->drawText(bottom, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fonts.caption).elidedText(second.left(400).simplified(), Qt::ElideRight, rect.width()));
+        painter->drawText(bottom, Qt::AlignLeft | Qt::AlignVCenter,
+            QFontMetrics(fonts.caption).elidedText(second.left(400).simplified(), Qt::ElideRight, rect.width()));
     }
     if (option.state & QStyle::State_HasFocus) {
         painter->setPen(QPen(theme.focus, 2));

@@ -12,7 +12,9 @@
 
 #include "engine/base/assert.h"
 
-static void initResources() { Q_INIT_RESOURCE(nablascope); }   // must stand outside every namespace
+static void initResources() {
+    Q_INIT_RESOURCE(nablascope);
+} // must stand outside every namespace
 
 namespace nabla::views {
 
@@ -23,17 +25,18 @@ namespace {
 
 struct Token {
     const char* name;
-    QColor Theme::* colour;
+    QColor Theme::*colour;
 };
 
-#define TOKEN(name) {#name, &Theme::name}
-constexpr Token kTokens[] = {TOKEN(window), TOKEN(chrome), TOKEN(dock), TOKEN(header), TOKEN(canvas), TOKEN(card), TOKEN(group),
-    TOKEN(sunken), TOKEN(hover), TOKEN(track), TOKEN(border), TOKEN(borderStrong), TOKEN(groupBorder), TOKEN(edge), TOKEN(text),
-    TOKEN(muted), TOKEN(disabled), TOKEN(accent), TOKEN(onAccent), TOKEN(accentText), TOKEN(selection), TOKEN(focus), TOKEN(fwd),
-    TOKEN(fwdBg), TOKEN(bwd), TOKEN(bwdBg), TOKEN(opt), TOKEN(optBg), TOKEN(added), TOKEN(addedBg), TOKEN(removed),
-    TOKEN(removedBg), TOKEN(changed), TOKEN(changedBg), TOKEN(step), TOKEN(stepBg), TOKEN(stepText), TOKEN(vanish),
-    TOKEN(healthy), TOKEN(explode), TOKEN(dead), TOKEN(nan), TOKEN(ok), TOKEN(okBg), TOKEN(warning), TOKEN(warningBg),
-    TOKEN(error), TOKEN(errorBg), TOKEN(info), TOKEN(infoBg)};
+#define TOKEN(name)                                                                                                    \
+    { #name, &Theme::name }
+constexpr Token kTokens[] = {TOKEN(window), TOKEN(chrome), TOKEN(dock), TOKEN(header), TOKEN(canvas), TOKEN(card),
+    TOKEN(group), TOKEN(sunken), TOKEN(hover), TOKEN(track), TOKEN(border), TOKEN(borderStrong), TOKEN(groupBorder),
+    TOKEN(edge), TOKEN(text), TOKEN(muted), TOKEN(disabled), TOKEN(accent), TOKEN(onAccent), TOKEN(accentText),
+    TOKEN(selection), TOKEN(focus), TOKEN(fwd), TOKEN(fwdBg), TOKEN(bwd), TOKEN(bwdBg), TOKEN(opt), TOKEN(optBg),
+    TOKEN(added), TOKEN(addedBg), TOKEN(removed), TOKEN(removedBg), TOKEN(changed), TOKEN(changedBg), TOKEN(step),
+    TOKEN(stepBg), TOKEN(stepText), TOKEN(vanish), TOKEN(healthy), TOKEN(explode), TOKEN(dead), TOKEN(nan), TOKEN(ok),
+    TOKEN(okBg), TOKEN(warning), TOKEN(warningBg), TOKEN(error), TOKEN(errorBg), TOKEN(info), TOKEN(infoBg)};
 #undef TOKEN
 
 constexpr const char* kThemeNames[] = {"light", "dark", "contrast"};
@@ -130,14 +133,20 @@ QColor Theme::strip(OperatorKind k) const {
     return k == OperatorKind::Constant || k == OperatorKind::Unknown ? borderStrong : colour(k);
 }
 
-QColor Theme::slice(OperatorKind k) const { return mix(dock, strip(k), sliceMix); }
+QColor Theme::slice(OperatorKind k) const {
+    return mix(dock, strip(k), sliceMix);
+}
 
 QColor Theme::inkOn(const QColor& fill) const {
     return contrastRatio(inks[0], fill) >= contrastRatio(inks[1], fill) ? inks[0] : inks[1];
 }
 
-QColor Theme::heatAt(double t) const { return std::isnan(t) ? nan : along(heat, t); }
-QColor Theme::healthAt(double t) const { return std::isnan(t) ? nan : along(health, (t + 1) / 2); }
+QColor Theme::heatAt(double t) const {
+    return std::isnan(t) ? nan : along(heat, t);
+}
+QColor Theme::healthAt(double t) const {
+    return std::isnan(t) ? nan : along(health, (t + 1) / 2);
+}
 
 QPalette Theme::palette() const {
     QPalette p;
@@ -204,7 +213,8 @@ QStatusBar::item { border: 0; }
     sheet.replace(QStringLiteral("@focusPadding"), strong ? QStringLiteral("2px 5px") : QStringLiteral("3px 6px"));
     // Longer names first: "@text" must not eat the start of "@textSomething".
     std::vector<Token> tokens(std::begin(kTokens), std::end(kTokens));
-    std::sort(tokens.begin(), tokens.end(), [](const Token& a, const Token& b) { return qstrlen(a.name) > qstrlen(b.name); });
+    std::sort(
+        tokens.begin(), tokens.end(), [](const Token& a, const Token& b) { return qstrlen(a.name) > qstrlen(b.name); });
     for (const Token& t : tokens)
         sheet.replace(QLatin1Char('@') + QLatin1String(t.name), (this->*t.colour).name());
     return sheet;

@@ -28,13 +28,14 @@ struct Theme {
     // Interaction.
     QColor accent, onAccent, accentText, selection, focus;
     // Phases, differences, the current step.
-    QColor fwd, fwdBg, bwd, bwdBg, opt, optBg, added, addedBg, removed, removedBg, changed, changedBg, step, stepBg, stepText;
+    QColor fwd, fwdBg, bwd, bwdBg, opt, optBg, added, addedBg, removed, removedBg, changed, changedBg, step, stepBg,
+        stepText;
     // Health of gradients and values.
     QColor vanish, healthy, explode, dead, nan;
     // Messages.
     QColor ok, okBg, warning, warningBg, error, errorBg, info, infoBg;
     Ramp heat, health;
-    std::array<QColor, kOperatorKindCount> kinds;   ///< Unknown: `card`, with a `borderStrong` strip
+    std::array<QColor, kOperatorKindCount> kinds; ///< Unknown: `card`, with a `borderStrong` strip
     std::array<QColor, 2> inks;
     double sliceMix = 0.5;
 

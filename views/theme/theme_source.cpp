@@ -4,7 +4,8 @@
 namespace nabla::views {
 
 ThemeSource::ThemeSource(ThemeKind kind, QObject* parent)
-    : QObject(parent), m_theme(std::make_shared<const Theme>(Theme::load(kind))) { }
+    : QObject(parent)
+    , m_theme(std::make_shared<const Theme>(Theme::load(kind))) { }
 
 void ThemeSource::setKind(ThemeKind kind) {
     if (kind == m_theme->kind)

@@ -36,7 +36,9 @@ std::string withUnit(double value, std::span<const Unit> units) {
 }
 
 /// |value| without overflow at the smallest integer.
-double magnitude(std::int64_t value) { return std::abs(static_cast<double>(value)); }
+double magnitude(std::int64_t value) {
+    return std::abs(static_cast<double>(value));
+}
 
 template <typename Format> std::string change(std::int64_t value, Format format) {
     if (value == 0)
@@ -48,7 +50,8 @@ template <typename Format> std::string change(std::int64_t value, Format format)
 } // namespace
 
 std::string formatBytes(std::int64_t bytes) {
-    static constexpr Unit kUnits[] = {{0x1p50, "PiB"}, {0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
+    static constexpr Unit kUnits[]
+        = {{0x1p50, "PiB"}, {0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
     const double b = magnitude(bytes);
     const std::string text = b < 1024 ? fmt::format("{:.0f} B", b) : withUnit(b, kUnits);
     return bytes < 0 ? kMinus + text : text;
@@ -61,14 +64,15 @@ std::string formatDurationNs(std::int64_t ns) {
     if (t < 1000)
         text = fmt::format("{:.0f} ns", t);
     else if (t >= 1e5 * 0.9995 && t < 0.9995e6)
-        text = fmt::format("{:.2f} ms", t / 1e6);   // tenths of a millisecond stay in milliseconds
+        text = fmt::format("{:.2f} ms", t / 1e6); // tenths of a millisecond stay in milliseconds
     else
         text = withUnit(t, kUnits);
     return ns < 0 ? kMinus + text : text;
 }
 
 std::string formatFlops(double flops) {
-    static constexpr Unit kUnits[] = {{1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}, {1, "FLOP"}};
+    static constexpr Unit kUnits[]
+        = {{1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}, {1, "FLOP"}};
     const std::string text = withUnit(std::abs(flops), kUnits);
     return flops < 0 ? kMinus + text : text;
 }
@@ -111,8 +115,14 @@ std::string formatShape(std::span<const std::string> shape) {
     return text + "]";
 }
 
-std::string formatBytesChange(std::int64_t bytes) { return change(bytes, formatBytes); }
-std::string formatDurationChangeNs(std::int64_t ns) { return change(ns, formatDurationNs); }
-std::string formatCountChange(std::int64_t count) { return change(count, formatCount); }
+std::string formatBytesChange(std::int64_t bytes) {
+    return change(bytes, formatBytes);
+}
+std::string formatDurationChangeNs(std::int64_t ns) {
+    return change(ns, formatDurationNs);
+}
+std::string formatCountChange(std::int64_t count) {
+    return change(count, formatCount);
+}
 
 } // namespace nabla::views

@@ -16,17 +16,17 @@ namespace {
 using namespace nabla::views;
 
 constexpr rlim_t kMemoryBytes = rlim_t(2) << 30;
-constexpr rlim_t kSecondsPerRequest = 20;   // the caller kills far earlier; this is for a caller that died
+constexpr rlim_t kSecondsPerRequest = 20; // the caller kills far earlier; this is for a caller that died
 
 void limitMemory() {
-#ifndef NABLA_SANITIZED   // a sanitizer reserves terabytes of address space
-    const rlimit limit {kMemoryBytes, kMemoryBytes};
+#ifndef NABLA_SANITIZED // a sanitizer reserves terabytes of address space
+    const rlimit limit{kMemoryBytes, kMemoryBytes};
     setrlimit(RLIMIT_AS, &limit);
 #endif
 }
 
 rusage usage() {
-    rusage u {};
+    rusage u{};
     getrusage(RUSAGE_SELF, &u);
     return u;
 }
@@ -35,7 +35,7 @@ rusage usage() {
 void limitTime() {
     const rusage u = usage();
     const auto used = static_cast<rlim_t>(u.ru_utime.tv_sec + u.ru_stime.tv_sec);
-    const rlimit limit {used + kSecondsPerRequest, RLIM_INFINITY};
+    const rlimit limit{used + kSecondsPerRequest, RLIM_INFINITY};
     setrlimit(RLIMIT_CPU, &limit);
 }
 
@@ -63,7 +63,8 @@ WorkerReply answer(GraphvizLayout& graphviz, const WorkerRequest& request) {
     const auto start = std::chrono::steady_clock::now();
     auto result = graphviz.layout(request.layout);
     const auto took = std::chrono::steady_clock::now() - start;
-    reply.microseconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    reply.microseconds
+        = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
     reply.peakMemoryKib = static_cast<std::uint32_t>(usage().ru_maxrss);
     if (result) {
         reply.result = std::move(*result);
@@ -110,7 +111,7 @@ int serve() {
 } // namespace
 
 int main() {
-    std::setlocale(LC_ALL, "C");   // Graphviz reads and writes numbers by the locale
+    std::setlocale(LC_ALL, "C"); // Graphviz reads and writes numbers by the locale
     limitMemory();
     return serve();
 }

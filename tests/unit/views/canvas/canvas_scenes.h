@@ -46,16 +46,24 @@ inline GraphScene resnetBlock() {
     g.rightText = "2.27 ms";
     s.groups.push_back(g);
     const std::string shape = "[1,128,28,28] f32";
-    s.nodes.push_back(card("conv1", K::Convolution, "Conv 3×3 · stride 2 · pad 1 · 64→128", shape, "392 KiB", "0.71 ms", 0.63f, 0));
-    s.nodes.push_back(card("bn1", K::Normalization, "BatchNormalization · ε 1e−5", shape, "392 KiB", "0.09 ms", 0.08f, 0));
+    s.nodes.push_back(
+        card("conv1", K::Convolution, "Conv 3×3 · stride 2 · pad 1 · 64→128", shape, "392 KiB", "0.71 ms", 0.63f, 0));
+    s.nodes.push_back(
+        card("bn1", K::Normalization, "BatchNormalization · ε 1e−5", shape, "392 KiB", "0.09 ms", 0.08f, 0));
     s.nodes.push_back(card("relu", K::Activation, "Relu", shape, "392 KiB", "0.07 ms", 0.06f, 0));
-    s.nodes.push_back(card("conv2", K::Convolution, "Conv 3×3 · stride 1 · pad 1 · 128→128", shape, "392 KiB", "1.12 ms", 1, 0));
-    s.nodes.push_back(card("bn2", K::Normalization, "BatchNormalization · ε 1e−5", shape, "392 KiB", "0.08 ms", 0.07f, 0));
-    s.nodes.push_back(card("downsample.0", K::Convolution, "Conv 1×1 · stride 2 · 64→128", shape, "392 KiB", "0.10 ms", 0.09f, 0));
-    s.nodes.push_back(card("downsample.1", K::Normalization, "BatchNormalization · ε 1e−5", shape, "392 KiB", "0.01 ms", 0.01f, 0));
-    s.nodes.push_back(card("add", K::Elementwise, "Add · two inputs of one shape", shape, "392 KiB", "0.05 ms", 0.04f, 0));
+    s.nodes.push_back(
+        card("conv2", K::Convolution, "Conv 3×3 · stride 1 · pad 1 · 128→128", shape, "392 KiB", "1.12 ms", 1, 0));
+    s.nodes.push_back(
+        card("bn2", K::Normalization, "BatchNormalization · ε 1e−5", shape, "392 KiB", "0.08 ms", 0.07f, 0));
+    s.nodes.push_back(
+        card("downsample.0", K::Convolution, "Conv 1×1 · stride 2 · 64→128", shape, "392 KiB", "0.10 ms", 0.09f, 0));
+    s.nodes.push_back(
+        card("downsample.1", K::Normalization, "BatchNormalization · ε 1e−5", shape, "392 KiB", "0.01 ms", 0.01f, 0));
+    s.nodes.push_back(
+        card("add", K::Elementwise, "Add · two inputs of one shape", shape, "392 KiB", "0.05 ms", 0.04f, 0));
     s.nodes.push_back(card("relu_1", K::Activation, "Relu", shape, "392 KiB", "0.04 ms", 0.03f, 0));
-    s.nodes.push_back(card("layer2.1.conv1", K::Convolution, "Conv 3×3 · stride 1 · pad 1 · 128→128", shape, "392 KiB", "1.10 ms", 0.98f, -1));
+    s.nodes.push_back(card("layer2.1.conv1", K::Convolution, "Conv 3×3 · stride 1 · pad 1 · 128→128", shape, "392 KiB",
+        "1.10 ms", 0.98f, -1));
     SceneNode portal;
     portal.form = NodeForm::Portal;
     portal.name = "weights: 3 conv, 3 bn";
@@ -101,7 +109,8 @@ inline GraphScene diffStates() {
     s.nodes.push_back(card("conv1", K::Convolution, "Conv + Relu · 3×3 · stride 2", shape, "392 KiB", "", 0.6f, -1));
     s.nodes.push_back(card("relu", K::Activation, "Relu", shape, "392 KiB", "", 0.1f, -1));
     s.nodes.push_back(card("conv2", K::Convolution, "Conv + Add + Relu", shape, "392 KiB", "", -1, -1));
-    s.nodes.push_back(card("gelu · grad", K::Activation, "Mul · dY ⊙ gelu′(x)", "[1,128,3072] f32", "1.50 MiB", "7.94e−5", -1, -1));
+    s.nodes.push_back(
+        card("gelu · grad", K::Activation, "Mul · dY ⊙ gelu′(x)", "[1,128,3072] f32", "1.50 MiB", "7.94e−5", -1, -1));
     s.nodes.push_back(card("add", K::Elementwise, "Add · broadcast", shape, "384 KiB", "0.05 ms", 0.05f, -1));
     s.nodes.push_back(card("relu_1", K::Activation, "now part of the node above", "", "", "", -1, -1));
     s.nodes.push_back(card("mystery", K::Unknown, "com.example.Frobnicate", "[?]", "", "", -1, -1));

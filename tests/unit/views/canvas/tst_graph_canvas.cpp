@@ -79,7 +79,9 @@ private:
     }
     const GraphScene& scene() const { return m_canvas->scenePtr()->scene(); }
     QPoint middleOf(int node) const { return m_canvas->widgetRect(scene().nodes[node].box).center().toPoint(); }
-    void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) { QTest::mouseClick(m_canvas.get(), Qt::LeftButton, modifiers, at); }
+    void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) {
+        QTest::mouseClick(m_canvas.get(), Qt::LeftButton, modifiers, at);
+    }
 };
 
 void TestGraphCanvas::init() {
@@ -88,7 +90,9 @@ void TestGraphCanvas::init() {
     m_canvas->setAnimated(false);
 }
 
-void TestGraphCanvas::cleanup() { m_canvas.reset(); }
+void TestGraphCanvas::cleanup() {
+    m_canvas.reset();
+}
 
 void TestGraphCanvas::clickSelectsAndPaintsTheSelection() {
     show(resnetBlock());
@@ -128,7 +132,8 @@ void TestGraphCanvas::wheelKeepsThePointUnderTheCursor() {
     const QPointF at = middleOf(4);
     const Point before = m_canvas->toScene(at);
     const int level = m_canvas->zoomLevel();
-    QWheelEvent turn(at, m_canvas->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QWheelEvent turn(
+        at, m_canvas->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(m_canvas.get(), &turn);
     QCOMPARE(m_canvas->zoomLevel(), level + 2);
     const Point after = m_canvas->toScene(at);
@@ -156,20 +161,20 @@ void TestGraphCanvas::keysZoomFitAndToggle() {
 
 void TestGraphCanvas::arrowsWalkTheGraph() {
     show(resnetBlock());
-    m_canvas->setSelection({3});   // relu
+    m_canvas->setSelection({3}); // relu
     QTest::keyClick(m_canvas.get(), Qt::Key_Down);
-    QCOMPARE(m_canvas->selection(), std::vector<int> {4});   // conv2 reads it
+    QCOMPARE(m_canvas->selection(), std::vector<int>{4}); // conv2 reads it
     QTest::keyClick(m_canvas.get(), Qt::Key_Up);
     QTest::keyClick(m_canvas.get(), Qt::Key_Up);
-    QCOMPARE(m_canvas->selection(), std::vector<int> {2});   // bn1
+    QCOMPARE(m_canvas->selection(), std::vector<int>{2}); // bn1
     m_canvas->setSelection({1});
     const bool right = scene().nodes[6].box.x > scene().nodes[1].box.x;
     QTest::keyClick(m_canvas.get(), right ? Qt::Key_Right : Qt::Key_Left);
-    QCOMPARE(m_canvas->selection(), std::vector<int> {6});   // downsample.0 beside conv1
+    QCOMPARE(m_canvas->selection(), std::vector<int>{6}); // downsample.0 beside conv1
     m_canvas->setSelection({});
     const QPoint before = middleOf(1);
     QTest::keyClick(m_canvas.get(), Qt::Key_Down);
-    QVERIFY(middleOf(1).y() < before.y());   // pans
+    QVERIFY(middleOf(1).y() < before.y()); // pans
 }
 
 void TestGraphCanvas::doubleClickAndEnterActivate() {
@@ -207,9 +212,9 @@ void TestGraphCanvas::edgeClickIsReported() {
     const QPoint between = m_canvas->toWidget({a.x, (a.y + b.y) / 2}).toPoint();
     click(between);
     QCOMPARE(clicked.size(), 1);
-    QCOMPARE(clicked[0][0].toInt(), 4);   // relu to conv2
+    QCOMPARE(clicked[0][0].toInt(), 4); // relu to conv2
     click(between, Qt::ControlModifier);
-    QCOMPARE(m_canvas->selection(), std::vector<int> {4});
+    QCOMPARE(m_canvas->selection(), std::vector<int>{4});
 }
 
 void TestGraphCanvas::sceneChangeKeepsSelectionAndAnchor() {
@@ -217,7 +222,7 @@ void TestGraphCanvas::sceneChangeKeepsSelectionAndAnchor() {
     m_canvas->setSelection({4});
     const QPoint before = middleOf(4);
     GraphScene changed = resnetBlock();
-    changed.nodes.erase(changed.nodes.begin());   // layer1 goes, everything moves up
+    changed.nodes.erase(changed.nodes.begin()); // layer1 goes, everything moves up
     changed.edges.erase(changed.edges.begin(), changed.edges.begin() + 2);
     for (SceneEdge& e : changed.edges) {
         --e.from;
@@ -228,7 +233,7 @@ void TestGraphCanvas::sceneChangeKeepsSelectionAndAnchor() {
     QVERIFY(layout);
     applyLayout(changed, *layout);
     m_canvas->setScene(PreparedScene::make(std::move(changed)));
-    QCOMPARE(m_canvas->selection(), std::vector<int> {3});
+    QCOMPARE(m_canvas->selection(), std::vector<int>{3});
     QVERIFY((middleOf(3) - before).manhattanLength() <= 2);
 }
 
@@ -262,7 +267,8 @@ void TestGraphCanvas::farViewShowsKindColours() {
     const QImage image = picture();
     QCOMPARE(detailLevel(m_canvas->zoom()), DetailLevel::Far);
     for (const int n : {1, 2, 3, 8})
-        QVERIFY(hasColour(image, m_canvas->widgetRect(scene().nodes[n].box), m_theme->theme().colour(scene().nodes[n].kind)));
+        QVERIFY(hasColour(
+            image, m_canvas->widgetRect(scene().nodes[n].box), m_theme->theme().colour(scene().nodes[n].kind)));
 }
 
 void TestGraphCanvas::dimmingQuietensTheRest() {
@@ -272,7 +278,8 @@ void TestGraphCanvas::dimmingQuietensTheRest() {
     const QImage image = picture();
     const Theme& t = m_theme->theme();
     QVERIFY(hasColour(image, m_canvas->widgetRect(scene().nodes[2].box), t.colour(OperatorKind::Normalization)));
-    QVERIFY(!hasColour(image, m_canvas->widgetRect(scene().nodes[5].box), t.colour(OperatorKind::Normalization)));   // four hops away
+    QVERIFY(!hasColour(
+        image, m_canvas->widgetRect(scene().nodes[5].box), t.colour(OperatorKind::Normalization))); // four hops away
 }
 
 void TestGraphCanvas::minimapMovesTheView() {
@@ -308,7 +315,8 @@ void TestGraphCanvas::accessibleListNamesTheNodes() {
         QCOMPARE(list->indexOfChild(item), i);
         names << item->text(QAccessible::Name);
     }
-    QVERIFY(names.contains(QStringLiteral("conv1, Conv 3×3 · stride 2 · pad 1 · 64→128, [1,128,28,28] f32, 392 KiB, 0.71 ms")));
+    QVERIFY(names.contains(
+        QStringLiteral("conv1, Conv 3×3 · stride 2 · pad 1 · 64→128, [1,128,28,28] f32, 392 KiB, 0.71 ms")));
     QVERIFY(!list->text(QAccessible::Name).isEmpty());
 }
 
@@ -337,7 +345,7 @@ void TestGraphCanvas::hostileNamesAreHarmless() {
 void TestGraphCanvas::staleIndicesAreIgnored() {
     show(resnetBlock());
     m_canvas->setSelection({0, 99, -5});
-    QCOMPARE(m_canvas->selection(), std::vector<int> {0});
+    QCOMPARE(m_canvas->selection(), std::vector<int>{0});
     m_canvas->setCurrentStep(1000);
     QCOMPARE(m_canvas->currentStep(), -1);
     m_canvas->setBreakpoints({77});
@@ -352,7 +360,8 @@ void TestGraphCanvas::leavesPictures() {
     const QString folder = qEnvironmentVariable("NABLA_SHOTS");
     if (folder.isEmpty())
         QSKIP("NABLA_SHOTS names no folder");
-    const auto save = [&](const char* name) { picture().save(QStringLiteral("%1/%2.png").arg(folder, QLatin1String(name))); };
+    const auto save
+        = [&](const char* name) { picture().save(QStringLiteral("%1/%2.png").arg(folder, QLatin1String(name))); };
     for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark, ThemeKind::Contrast}) {
         const QByteArray suffix = kind == ThemeKind::Light ? "light" : kind == ThemeKind::Dark ? "dark" : "contrast";
         m_theme->setKind(kind);
@@ -380,7 +389,8 @@ void TestGraphCanvas::leavesPictures() {
     const auto graphScene = [](const LayoutRequest& r) {
         GraphScene s;
         for (std::size_t i = 0; i < r.nodes.size(); ++i) {
-            s.nodes.push_back(card("node" + std::to_string(i), static_cast<OperatorKind>(i % 9), "Op · attr", "[1,128] f32", "4.00 KiB", "", -1, r.nodes[i].group));
+            s.nodes.push_back(card("node" + std::to_string(i), static_cast<OperatorKind>(i % 9), "Op · attr",
+                "[1,128] f32", "4.00 KiB", "", -1, r.nodes[i].group));
             s.nodes.back().key = i + 1;
         }
         for (const LayoutGroup& g : r.groups) {
@@ -398,8 +408,8 @@ void TestGraphCanvas::leavesPictures() {
         place(s);
         return s;
     };
-    const std::pair<const char*, LayoutRequest> graphs[] = {{"residual", residual(3)}, {"fanin", fanIn(60)}, {"transformer", transformer(3)},
-        {"skips", irregularSkips(300)}, {"skips-huge", irregularSkips(50'000)}};
+    const std::pair<const char*, LayoutRequest> graphs[] = {{"residual", residual(3)}, {"fanin", fanIn(60)},
+        {"transformer", transformer(3)}, {"skips", irregularSkips(300)}, {"skips-huge", irregularSkips(50'000)}};
     for (const auto& [name, request] : graphs) {
         show(graphScene(request), {1200, 1000});
         m_canvas->fitAll();

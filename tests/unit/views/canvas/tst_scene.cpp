@@ -66,7 +66,8 @@ void TestScene::indexFindsWhatASearchFinds() {
     SceneIndex::Scratch scratch;
     const GraphScene& scene = prepared->scene();
     for (int i = 0; i < 50; ++i) {
-        const Box area {scene.bounds.width * static_cast<float>(i % 7) / 7, scene.bounds.height * static_cast<float>(i) / 50, 1500, 900};
+        const Box area{scene.bounds.width * static_cast<float>(i % 7) / 7,
+            scene.bounds.height * static_cast<float>(i) / 50, 1500, 900};
         prepared->index().query(area, scratch);
         std::vector<int> expected;
         for (std::size_t n = 0; n < scene.nodes.size(); ++n) {
@@ -90,7 +91,7 @@ void TestScene::indexFindsWhatASearchFinds() {
 void TestScene::edgesAreFoundNearTheirCurve() {
     const auto prepared = PreparedScene::make(resnetBlock());
     const auto points = prepared->scene().route(4);
-    const Point middle {points[0].x, (points[0].y + points.back().y) / 2};
+    const Point middle{points[0].x, (points[0].y + points.back().y) / 2};
     QCOMPARE(prepared->index().edgeAt({middle.x + 2, middle.y}, 5), std::optional<int>(4));
     QVERIFY(!prepared->index().edgeAt({middle.x + 30, middle.y}, 5));
 }
@@ -117,7 +118,7 @@ void TestScene::plainTextIsHarmless() {
 
 void TestScene::labelStandsBelowTheGroup() {
     const GraphScene s = resnetBlock();
-    const Point label = labelAnchor(s, 10);   // relu_1 leaves layer2.0
+    const Point label = labelAnchor(s, 10); // relu_1 leaves layer2.0
     QVERIFY(label.y - kLabelHeight / 2 > s.groups[0].box.bottom());
     QVERIFY(label.y + kLabelHeight / 2 < s.nodes[10].box.y);
     const Point first = labelAnchor(s, 0);
@@ -150,8 +151,10 @@ void TestScene::tilesMeetWithoutSeams() {
             for (int py = 0; py < 128; ++py) {
                 for (int px = 0; px < 128; ++px) {
                     const QColor a = part.pixelColor(px, py), b = expected.pixelColor(px, py);
-                    const int away = std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue());
-                    QVERIFY2(away <= 48, qPrintable(QStringLiteral("%1,%2 in tile %3,%4: %5").arg(px).arg(py).arg(x).arg(y).arg(away)));
+                    const int away
+                        = std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue());
+                    QVERIFY2(away <= 48,
+                        qPrintable(QStringLiteral("%1,%2 in tile %3,%4: %5").arg(px).arg(py).arg(x).arg(y).arg(away)));
                 }
             }
         }
@@ -174,7 +177,8 @@ void TestScene::svgKeepsNamesAsText() {
     const auto prepared = PreparedScene::make(std::move(s));
     QBuffer buffer;
     QVERIFY(buffer.open(QIODevice::WriteOnly));
-    QVERIFY(writePicture(buffer, PictureFormat::Svg, *prepared, Theme::load(ThemeKind::Light), QGuiApplication::font()));
+    QVERIFY(
+        writePicture(buffer, PictureFormat::Svg, *prepared, Theme::load(ThemeKind::Light), QGuiApplication::font()));
     QXmlStreamReader xml(buffer.data());
     QStringList texts;
     while (!xml.atEnd()) {
@@ -205,7 +209,7 @@ void TestScene::pngAndPdfAreWritten() {
 }
 
 int main(int argc, char** argv) {
-    QGuiApplication app(argc, argv);   // no widgets, no window
+    QGuiApplication app(argc, argv); // no widgets, no window
     TestScene test;
     return QTest::qExec(&test, argc, argv);
 }

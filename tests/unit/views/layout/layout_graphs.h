@@ -9,7 +9,7 @@ namespace nabla::views::test {
 
 inline LayoutRequest cards(int count) {
     LayoutRequest r;
-    r.nodes.assign(static_cast<std::size_t>(count), LayoutNode {230, 64});
+    r.nodes.assign(static_cast<std::size_t>(count), LayoutNode{230, 64});
     return r;
 }
 
@@ -40,7 +40,9 @@ inline LayoutRequest residual(int blocks) {
 inline LayoutRequest irregularSkips(int count, unsigned seed = 1) {
     LayoutRequest r = cards(count);
     std::mt19937 random(seed);
-    const auto back = [&](int i, int most) { return i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, most))); };
+    const auto back = [&](int i, int most) {
+        return i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, most)));
+    };
     for (int i = 1; i < count; ++i) {
         r.edges.push_back({back(i, 20), i});
         if (random() % 2 == 0)
@@ -68,8 +70,9 @@ inline LayoutRequest transformer(int layers) {
         const int norm = node(outer);
         const int q = node(inner), k = node(inner), v = node(inner), score = node(inner), mix = node(inner);
         const int add = node(outer);
-        r.edges.insert(r.edges.end(), {{last, norm}, {norm, q}, {norm, k}, {norm, v}, {q, score}, {k, score}, {mask, score},
-                                          {score, mix}, {v, mix}, {mix, add}, {last, add}});
+        r.edges.insert(r.edges.end(),
+            {{last, norm}, {norm, q}, {norm, k}, {norm, v}, {q, score}, {k, score}, {mask, score}, {score, mix},
+                {v, mix}, {mix, add}, {last, add}});
         last = add;
     }
     const int head = node(-1);

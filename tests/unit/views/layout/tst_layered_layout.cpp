@@ -119,7 +119,8 @@ void TestLayeredLayout::placesWithoutOverlap() {
         QVERIFY2(from.bottom() <= to.y + 0.5f, "an edge of an acyclic graph points up");
     }
     for (const Box& b : l.nodes)
-        QVERIFY(b.x >= -0.5f && b.y >= -0.5f && b.right() <= l.bounds.right() + 0.5f && b.bottom() <= l.bounds.bottom() + 0.5f);
+        QVERIFY(b.x >= -0.5f && b.y >= -0.5f && b.right() <= l.bounds.right() + 0.5f
+            && b.bottom() <= l.bounds.bottom() + 0.5f);
     QCOMPARE(edgesThroughNodes(request, l), 0);
 }
 
@@ -174,7 +175,7 @@ void TestLayeredLayout::cyclesAndSelfEdgesAreDrawn() {
     for (const LayoutEdge& e : r.edges)
         up += l.nodes[e.from].y > l.nodes[e.to].y;
     QCOMPARE(up, 2);
-    for (const Point p : l.route(5))   // the loop stays in the picture
+    for (const Point p : l.route(5)) // the loop stays in the picture
         QVERIFY(p.x <= l.bounds.right() && p.y >= 0);
 }
 
@@ -184,7 +185,7 @@ void TestLayeredLayout::longChainNeedsNoRecursion() {
         QCOMPARE(b.x, l.nodes[0].x);
     LayoutRequest back = chain(20'000);
     for (LayoutEdge& e : back.edges)
-        std::swap(e.from, e.to);   // not in the order of indices: takes the depth-first walk
+        std::swap(e.from, e.to); // not in the order of indices: takes the depth-first walk
     QCOMPARE(layout(back).nodes.size(), std::size_t(20'000));
 }
 
@@ -231,7 +232,7 @@ void TestLayeredLayout::equalBlocksAreLaidOutOnce() {
     const auto cached = layeredLayout(r, {}, &cache);
     QVERIFY(fresh && cached);
     QVERIFY(fresh->nodes == cached->nodes);
-    QCOMPARE(cache.misses(), 3);   // top level, layer, attention
+    QCOMPARE(cache.misses(), 3); // top level, layer, attention
     QCOMPARE(cache.hits(), 46);
 }
 

@@ -24,7 +24,7 @@ private Q_SLOTS:
 
 private:
     static QString program() { return QStringLiteral(NABLA_BINARY_DIR "/nablascope-layout"); }
-    static constexpr int kPatient = 20'000;   // a loaded machine; the budget itself has its own test
+    static constexpr int kPatient = 20'000; // a loaded machine; the budget itself has its own test
 };
 
 void TestLayoutWorker::answersWithDotsLayout() {
@@ -47,7 +47,7 @@ void TestLayoutWorker::answersWithDotsLayout() {
     const qint64 pid = worker.processId();
     worker.request(request);
     QTRY_COMPARE_WITH_TIMEOUT(done.size(), 2, kPatient);
-    QCOMPARE(worker.processId(), pid);   // kept for the next request
+    QCOMPARE(worker.processId(), pid); // kept for the next request
 }
 
 void TestLayoutWorker::groupsAreClusters() {
@@ -74,14 +74,14 @@ void TestLayoutWorker::newerRequestReplacesOlder() {
     worker.setBudgetMs(kPatient);
     QSignalSpy done(&worker, &app::LayoutWorker::done);
     QSignalSpy failed(&worker, &app::LayoutWorker::failed);
-    worker.request(irregularSkips(3000));   // minutes for dot
+    worker.request(irregularSkips(3000)); // minutes for dot
     const qint64 first = worker.processId();
     const std::uint32_t second = worker.request(chain(5));
     QTRY_COMPARE_WITH_TIMEOUT(done.size(), 1, kPatient);
     QCOMPARE(done[0][0].value<std::uint32_t>(), second);
     QCOMPARE(failed.size(), 0);
     QVERIFY(worker.processId() != first);
-    QTRY_VERIFY(::kill(static_cast<pid_t>(first), 0) != 0);   // reaped
+    QTRY_VERIFY(::kill(static_cast<pid_t>(first), 0) != 0); // reaped
 }
 
 void TestLayoutWorker::budgetEndsALongLayout() {

@@ -9,7 +9,9 @@ using namespace nabla::views;
 
 namespace {
 
-std::span<const std::byte> payload(const Bytes& frame) { return std::span(frame).subspan(4); }
+std::span<const std::byte> payload(const Bytes& frame) {
+    return std::span(frame).subspan(4);
+}
 
 void put(Bytes& bytes, std::size_t at, std::uint32_t v) {
     for (std::size_t i = 0; i < 4; ++i)
@@ -33,7 +35,7 @@ private Q_SLOTS:
 };
 
 void TestWorkerProtocol::requestSurvives() {
-    WorkerRequest r {7, WorkerRequestKind::Layout, test::transformer(2)};
+    WorkerRequest r{7, WorkerRequestKind::Layout, test::transformer(2)};
     r.layout.nodes[3].previousX = 12.5f;
     r.layout.edges[1].labelHeight = 18;
     r.layout.spacing.rankGap = 33;
@@ -66,7 +68,7 @@ void TestWorkerProtocol::replySurvives() {
 
 void TestWorkerProtocol::lengthsAreLittleEndian() {
     const Bytes frame = encodeRequest({0x01020304, WorkerRequestKind::Ping, {}});
-    const std::uint8_t expected[] = {5, 0, 0, 0, 4, 3, 2, 1, 1};   // u32 length, u32 id, u8 kind
+    const std::uint8_t expected[] = {5, 0, 0, 0, 4, 3, 2, 1, 1}; // u32 length, u32 id, u8 kind
     QCOMPARE(frame.size(), sizeof expected);
     for (std::size_t i = 0; i < frame.size(); ++i)
         QCOMPARE(static_cast<std::uint8_t>(frame[i]), expected[i]);
@@ -85,7 +87,7 @@ void TestWorkerProtocol::framesMayArriveInPieces() {
         if (frame->has_value())
             ids.push_back(decodeRequest(**frame)->id);
     }
-    QVERIFY(ids == (std::vector<std::uint32_t> {1, 2}));
+    QVERIFY(ids == (std::vector<std::uint32_t>{1, 2}));
 }
 
 void TestWorkerProtocol::everyCutIsRefused() {
@@ -93,18 +95,18 @@ void TestWorkerProtocol::everyCutIsRefused() {
     for (std::size_t n = 0; n + 4 < frame.size(); ++n)
         QVERIFY(!decodeRequest(payload(frame).first(n)));
     Bytes longer = frame;
-    longer.push_back(std::byte {0});
+    longer.push_back(std::byte{0});
     QVERIFY(!decodeRequest(payload(longer)));
 }
 
 void TestWorkerProtocol::countsBeyondTheBytesAreRefused() {
     Bytes frame = encodeRequest({1, WorkerRequestKind::Layout, test::chain(4)});
-    put(frame, 4 + 5 + 24, 0x40000000);   // after id, kind and six spacings: the node count
+    put(frame, 4 + 5 + 24, 0x40000000); // after id, kind and six spacings: the node count
     const auto result = decodeRequest(payload(frame));
     QVERIFY(!result);
     QVERIFY(result.error().message().find("1073741824 nodes announced") != std::string::npos);
-    frame[8] = std::byte {9};
-    QVERIFY(!decodeRequest(payload(frame)));   // kind
+    frame[8] = std::byte{9};
+    QVERIFY(!decodeRequest(payload(frame))); // kind
 }
 
 void TestWorkerProtocol::tooLongFrameIsRefused() {

@@ -18,7 +18,7 @@ struct Pair {
     const char* ink;
     const char* ground;
     double least;
-    double ratio[3];   // light, dark, contrast: the design document's table, to one decimal
+    double ratio[3]; // light, dark, contrast: the design document's table, to one decimal
 };
 constexpr Pair kPairs[] = {
     {"text", "dock", 4.5, {16.7, 12.7, 21.0}},
@@ -62,7 +62,7 @@ constexpr Pair kPairs[] = {
 };
 
 QJsonObject tokens() {
-    (void)Theme::load(ThemeKind::Light);   // registers the resources
+    (void)Theme::load(ThemeKind::Light); // registers the resources
     QFile file(QStringLiteral(":/nablascope/tokens.json"));
     return file.open(QIODevice::ReadOnly) ? QJsonDocument::fromJson(file.readAll()).object() : QJsonObject();
 }
@@ -123,7 +123,7 @@ void TestTheme::inkOnTilesIsLegible() {
         const Theme t = Theme::load(kind);
         for (int k = 0; k < kOperatorKindCount; ++k) {
             const auto kindOf = static_cast<OperatorKind>(k);
-            QVERIFY(contrastRatio(t.inkOn(t.colour(kindOf)), t.colour(kindOf)) >= 4.45);   // the table says 4.5, rounded
+            QVERIFY(contrastRatio(t.inkOn(t.colour(kindOf)), t.colour(kindOf)) >= 4.45); // the table says 4.5, rounded
             QVERIFY(contrastRatio(t.inkOn(t.slice(kindOf)), t.slice(kindOf)) >= 4.5);
         }
     }
@@ -149,7 +149,8 @@ void TestTheme::rampsClampAndMarkNan() {
 }
 
 void TestTheme::missingTokenIsNamed() {
-    const auto theme = Theme::parse(R"({"themes": {"light": {"window": "#E9ECF0", "chrome": "green-ish"}}})", ThemeKind::Light);
+    const auto theme
+        = Theme::parse(R"({"themes": {"light": {"window": "#E9ECF0", "chrome": "green-ish"}}})", ThemeKind::Light);
     QVERIFY(!theme);
     QCOMPARE(theme.error().message(), std::string("token \"chrome\": not a colour"));
     QVERIFY(!Theme::parse("{", ThemeKind::Light));
@@ -217,7 +218,7 @@ void TestTheme::iconsTakeTheThemesColour() {
 void TestTheme::everyIconRenders() {
     (void)tokens();
     const QStringList files = QDir(QStringLiteral(":/nablascope/icons")).entryList();
-    QCOMPARE(files.size(), 49);   // the design's set
+    QCOMPARE(files.size(), 49); // the design's set
     for (const QString& file : files) {
         const QImage image = iconImage(file.chopped(4), Qt::red, 40);
         bool painted = false;

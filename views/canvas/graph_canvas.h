@@ -167,6 +167,7 @@ private:
     bool showToolTip(const QPoint& position, const QPoint& global);
     void clickEdge(int edge, Qt::KeyboardModifiers modifiers);
     bool handleKey(const QKeyEvent& event);
+    bool handleViewKey(const QKeyEvent& event);
 };
 
 } // namespace nabla::views

@@ -195,10 +195,9 @@ void GraphCanvas::keyReleaseEvent(QKeyEvent* event) {
     QWidget::keyReleaseEvent(event);
 }
 
-bool GraphCanvas::handleKey(const QKeyEvent& event) {
-    const int first = m_selection.empty() ? -1 : m_selection[0];
+/// Zoom, fit and the minimap.
+bool GraphCanvas::handleViewKey(const QKeyEvent& event) {
     const bool control = event.modifiers() & Qt::ControlModifier;
-    const bool alt = event.modifiers() & Qt::AltModifier;
     switch (event.key()) {
     case Qt::Key_Plus:
     case Qt::Key_Equal:
@@ -223,6 +222,18 @@ bool GraphCanvas::handleKey(const QKeyEvent& event) {
     case Qt::Key_M:
         setMinimapVisible(!m_minimap);
         return true;
+    default:
+        return false;
+    }
+}
+
+bool GraphCanvas::handleKey(const QKeyEvent& event) {
+    const int first = m_selection.empty() ? -1 : m_selection[0];
+    const bool control = event.modifiers() & Qt::ControlModifier;
+    const bool alt = event.modifiers() & Qt::AltModifier;
+    if (handleViewKey(event))
+        return true;
+    switch (event.key()) {
     case Qt::Key_F9:
         if (first >= 0)
             Q_EMIT breakpointToggled(first);

@@ -230,7 +230,7 @@ SymbolicShape parseShape(WireReader r) {
                 dim = value >= 0 ? Dim(value) : Dim::unknown();
             } else if (d.field() == 2) {
                 const std::string_view name = d.bytes();
-                dim = name.empty() ? Dim::unknown() : Dim::symbol(std::string(name));
+                dim = name.empty() || name == "?" ? Dim::unknown() : Dim::symbol(std::string(name)); // some exporters write `?` for every size they do not know
             }
         }
         shape.push_back(std::move(dim));

@@ -27,13 +27,22 @@ void addPairs(Writer& w, protozero::pbf_tag_type field, const std::vector<std::p
     }
 }
 
+/// A message without fields: protozero's nested writer would leave it out, but that it is there says something.
+void addEmpty(Writer& w, protozero::pbf_tag_type field) { w.add_message(field, "", 0); }
+
 void writeShape(Writer& w, protozero::pbf_tag_type field, const SymbolicShape& shape) {
+    if (shape.empty())
+        return addEmpty(w, field);
     Writer message(w, field);
     for (const Dim& dim : shape) {
+        if (dim.isUnknown()) {
+            addEmpty(message, 1);
+            continue;
+        }
         Writer d(message, 1);
         if (const auto value = dim.constant())
             d.add_int64(1, *value);
-        else if (!dim.isUnknown())
+        else
             d.add_bytes(2, dim.text());
     }
 }
@@ -47,6 +56,8 @@ void writeType(Writer& w, const ValueType& type) {
             writeShape(t, 2, *type.shape);
     };
     const auto container = [&](protozero::pbf_tag_type field, protozero::pbf_tag_type elementField) {
+        if (type.kind != Kind::Map && !type.element)
+            return addEmpty(w, field);
         Writer c(w, field);
         if (type.kind == Kind::Map)
             c.add_int32(1, static_cast<std::int32_t>(type.elementType));
@@ -61,7 +72,7 @@ void writeType(Writer& w, const ValueType& type) {
     case Kind::Sequence: container(4, 1); break;
     case Kind::Optional: container(9, 1); break;
     case Kind::Map: container(5, 2); break;
-    case Kind::Opaque: Writer(w, 7); break;
+    case Kind::Opaque: addEmpty(w, 7); break;
     case Kind::Unknown: break;
     }
 }
@@ -105,27 +116,6 @@ private:
     const OnnxWriteOptions& m_options;
     std::int64_t m_irVersion;
 };
-
-/// Captures under their outer names; own values that bear such a name under another one.
-Names writtenNames(const Graph& graph, const std::vector<std::string>& captures) {
-    Names names;
-    names.reserve(graph.valueCount());
-    std::unordered_set<std::string> taken(captures.begin(), captures.end());
-    for (std::size_t k = 0; k < captures.size(); ++k)
-        names[graph.captures()[k]] = captures[k];
-    if (!captures.empty())
-        graph.forEachValue([&](const Value& value) { taken.insert(value.name); });
-    const std::unordered_set<std::string> outer(captures.begin(), captures.end());
-    graph.forEachValue([&](const Value& value) {
-        if (names.contains(value.id))
-            return;
-        std::string name = value.name;
-        for (int suffix = 2; outer.contains(value.name) && !taken.insert(name = value.name + "_" + std::to_string(suffix)).second;)
-            ++suffix;
-        names.emplace(value.id, std::move(name));
-    });
-    return names;
-}
 
 /// A value that somebody reads and nobody makes would be a broken file.
 Result<void> checkMade(const Graph& graph) {
@@ -339,7 +329,29 @@ Result<void> GraphWriter::writeFunction(Writer& w, const Function& function) {
     return {};
 }
 
-/// The format version that came with an opset (onnx/docs/Versioning.md).
+} // namespace
+
+Names writtenNames(const Graph& graph, const std::vector<std::string>& captures) {
+    Names names;
+    names.reserve(graph.valueCount());
+    std::unordered_set<std::string> taken(captures.begin(), captures.end());
+    for (std::size_t k = 0; k < captures.size(); ++k)
+        names[graph.captures()[k]] = captures[k];
+    if (!captures.empty())
+        graph.forEachValue([&](const Value& value) { taken.insert(value.name); });
+    const std::unordered_set<std::string> outer(captures.begin(), captures.end());
+    graph.forEachValue([&](const Value& value) {
+        if (names.contains(value.id))
+            return;
+        std::string name = value.name;
+        for (int suffix = 2; outer.contains(value.name) && !taken.insert(name = value.name + "_" + std::to_string(suffix)).second;)
+            ++suffix;
+        names.emplace(value.id, std::move(name));
+    });
+    return names;
+}
+
+// onnx/docs/Versioning.md.
 std::int64_t irVersionFor(std::int64_t opset) {
     if (opset <= 20)
         return 9;
@@ -351,8 +363,6 @@ std::int64_t irVersionFor(std::int64_t opset) {
         return 12;
     return opset == 25 ? 13 : 14;
 }
-
-} // namespace
 
 Result<std::string> writeOnnxModel(const Graph& graph, const OnnxWriteOptions& options) {
     const ModelInfo& info = graph.info();

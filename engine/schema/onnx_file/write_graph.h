@@ -5,6 +5,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "engine/graph/graph.h"
 
@@ -31,5 +33,11 @@ Result<std::string> writeOnnxModel(const Graph& graph, const OnnxWriteOptions& o
 Result<std::string> writeOnnxGraph(const Graph& graph);
 /// A TensorProto.
 std::string writeOnnxTensor(const Tensor& tensor, std::string_view name = {});
+
+/// The name every value of a graph is written under. captures: outer names, one per formal capture, which they keep; values of the graph itself
+/// that bear such a name get a suffix.
+std::unordered_map<ValueId, std::string> writtenNames(const Graph& graph, const std::vector<std::string>& captures);
+/// The format version that came with an opset of ai.onnx.
+std::int64_t irVersionFor(std::int64_t opset);
 
 } // namespace nabla::engine

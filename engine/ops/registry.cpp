@@ -12,6 +12,8 @@
     FAMILY(logicOps) \
     FAMILY(activationOps) \
     FAMILY(castOps) \
+    FAMILY(shapeOps) \
+    FAMILY(layoutOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \

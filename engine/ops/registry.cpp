@@ -14,6 +14,8 @@
     FAMILY(castOps) \
     FAMILY(shapeOps) \
     FAMILY(layoutOps) \
+    FAMILY(reductionOps) \
+    FAMILY(scanOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \

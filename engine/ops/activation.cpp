@@ -137,7 +137,11 @@ double attribute(GradientBuilder& b, std::string_view name) {
     return number ? static_cast<double>(*number) : 0;
 }
 
-Gradients gradRelu(GradientBuilder& b, const Node& n, OutputGrads dy) { return std::vector{only(b, positive(b, n.inputs[0]), dy[0])}; }
+/// NaN passes its cotangent on, as in torch: only x <= 0 stops it.
+Gradients gradRelu(GradientBuilder& b, const Node& n, OutputGrads dy) {
+    const ValueId zero = b.scalar(n.inputs[0], 0);
+    return std::vector{b.where(b.op("LessOrEqual", {n.inputs[0], zero}), zero, dy[0])};
+}
 
 /// x > 0 passes, the rest is scaled: torch gives alpha at 0.
 Gradients gradLeakyRelu(GradientBuilder& b, const Node& n, OutputGrads dy) {
@@ -243,7 +247,8 @@ Gradients gradGelu(GradientBuilder& b, const Node& n, OutputGrads dy) {
 /// 1 from bound to bound, both included. A bound takes the cotangent of the elements beyond it.
 Gradients gradClip(GradientBuilder& b, const Node& n, OutputGrads dy) {
     const ValueId x = n.inputs[0], low = n.input(1), high = n.input(2);
-    const ValueId isBelow = low ? b.op("Less", {x, low}) : ValueId{}, isAbove = high ? b.op("Greater", {x, high}) : ValueId{};
+    // At a bound the bound takes the cotangent: torch.clamp of torch 2.15 gives x nothing there.
+    const ValueId isBelow = low ? b.op("LessOrEqual", {x, low}) : ValueId{}, isAbove = high ? b.op("GreaterOrEqual", {x, high}) : ValueId{};
     const ValueId zero = b.scalar(n.outputs[0], 0);
     std::vector<ValueId> out(n.inputs.size());
     if (b.wants(0)) {

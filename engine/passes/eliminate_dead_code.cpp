@@ -134,8 +134,13 @@ private:
 } // namespace
 
 Result<Graph> eliminateDeadCode(const Graph& graph, PassContext& context) {
-    NABLA_TRY(std::optional<Graph> cleaned, DeadCode(context).clean(graph));
-    return cleaned ? std::move(*cleaned) : graph;
+    Graph current = graph;
+    for (;;) { // a capture that nobody reads any more leaves its producer dead
+        NABLA_TRY(std::optional<Graph> cleaned, DeadCode(context).clean(current));
+        if (!cleaned)
+            return current;
+        current = std::move(*cleaned);
+    }
 }
 
 } // namespace nabla::engine

@@ -39,13 +39,13 @@ private:
         const NodePtr node = editor.graph().nodePtr(id);
         if (!node->bodies().empty() || node->outputs.empty())
             return false;
-        if (auto known = fromTypes(*node)) {
+        const auto inputs = constantInputs(editor, *node);
+        if (auto known = inputs ? std::nullopt : fromTypes(*node)) {
             if (!mayReplace(editor, *node, "known-before-running"))
                 return false;
             place(editor, *node, std::move(*known), "known-before-running", fmt::format("shape arithmetic gives the result of {} before running", describe(*node)));
             return true;
         }
-        const auto inputs = constantInputs(editor, *node);
         const bool random = inputs && isRandom(m_main, *node);
         const OpDef* op = inputs && !random && !m_main.function(*node) ? findOp(node->opType, node->domain) : nullptr;
         if (!op || !op->run.run() || op->run.isControlFlow()) {

@@ -62,8 +62,9 @@ public:
                 NABLA_CHECK(addStep(*node));
         }
         NABLA_CHECK(addOutputs());
-        shareSlots(*m_plan, m_options.inPlace && !m_options.keepAll);
         NABLA_CHECK(chooseKernels());
+        giveOwnMemory();
+        shareSlots(*m_plan, m_options.inPlace && !m_options.keepAll);
         place();
         return std::shared_ptr<const Plan>(std::move(m_plan));
     }
@@ -178,7 +179,6 @@ private:
                     m_plan->slotTable[slot].lastStep = at;
             }
         }
-        const bool ownMemory = m_options.keepAll || step.isCall() || step.op->run.isControlFlow();
         for (const ValueId id : node.outputs) {
             if (!id) {
                 step.outputs.push_back(kNoSlot);
@@ -187,7 +187,7 @@ private:
             const std::uint32_t index = addSlot(id, PlanSlot::Place::Heap);
             PlanSlot& slot = m_plan->slotTable[index];
             slot.firstStep = slot.lastStep = at;
-            if (slot.sizeKnown && slot.dtype != DType::String && !ownMemory)
+            if (slot.sizeKnown && slot.dtype != DType::String && !m_options.keepAll)
                 slot.place = PlanSlot::Place::Arena;
             m_plan->heapSlots += !slot.sizeKnown;
             step.outputs.push_back(index);
@@ -222,7 +222,7 @@ private:
         std::vector<ValueType> inputs, outputs;
         std::vector<TensorPtr> constants;
         for (PlanStep& step : m_plan->steps) {
-            if (step.isCall())
+            if (step.function)
                 continue;
             inputs.clear();
             outputs.clear();
@@ -245,6 +245,18 @@ private:
             m_plan->packedBytes += step.state ? step.state->bytes : 0;
         }
         return {};
+    }
+
+    /// What a body made comes from there: it is not written to a place here.
+    void giveOwnMemory() {
+        for (const PlanStep& step : m_plan->steps) {
+            if (!step.isCall() && !(step.op && step.op->run.isControlFlow()))
+                continue;
+            for (const std::uint32_t slot : step.outputs) {
+                if (slot != kNoSlot)
+                    m_plan->slotTable[slot].place = PlanSlot::Place::Heap;
+            }
+        }
     }
 
     ValueType typeOf(std::uint32_t index) const {

@@ -29,8 +29,8 @@ struct PlanStep {
     std::vector<std::uint32_t> inputs, outputs; ///< slots; kNoSlot for omitted
     std::vector<std::uint32_t> captures;
     Phase phase = Phase::Forward;
-    /// By running a graph of its own: a model's function, or an operator that is defined by its body.
-    bool isCall() const { return function || (op && op->run.expands()); }
+    /// By running a graph of its own: a model's function, or an operator that is defined by its body and has no kernel here.
+    bool isCall() const { return function || (!kernel && op->run.expands()); }
 };
 inline constexpr std::uint32_t kNoSlot = 0xffffffff;
 

@@ -24,7 +24,7 @@ Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& run
     std::span<const RuntimeValue> captures, const RunEnv& env, std::int64_t inUseBytes) {
     const Node& node = call.node;
     const std::uint64_t seed = mixSeed(env.seed, node.id.value);
-    if (call.function || call.op->run.expands()) {
+    if (call.function || (!call.kernel && call.op->run.expands())) {
         NABLA_TRY(std::vector<RuntimeValue> results, runner.call(node, call.function, inputs, env, seed));
         results.resize(node.outputs.size());
         return results;

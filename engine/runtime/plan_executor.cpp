@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "engine/kernels/kernel.h"
 #include "engine/plan/arena.h"
@@ -129,7 +129,6 @@ Result<std::vector<RuntimeValue>> PlanExecutor::run(std::span<const RuntimeValue
     NABLA_ASSERT(values.size() == m_plan->inputSlots.size(), "a plan gets a value for every input and capture");
     m_env = &env;
     m_heapBytes = 0;
-    m_surprised = false;
     for (std::size_t i = 0; i < values.size(); ++i) {
         m_slots[m_plan->inputSlots[i]].value = values[i];
         give(m_plan->inputSlots[i], values[i]);
@@ -142,7 +141,9 @@ Result<std::vector<RuntimeValue>> PlanExecutor::run(std::span<const RuntimeValue
         if (m_steps[s].random)
             m_steps[s].random->seed(mixSeed(env.seed, m_plan->steps[s].node.value));
     }
-    const Result<void> done = runSteps();
+    if (env.pool && env.pool->threads() > 1 && !m_tasks)
+        m_tasks = buildTaskGraph(*m_plan);
+    const Result<void> done = env.pool && env.pool->threads() > 1 && m_tasks->worthIt ? runInParallel() : runInOrder();
     std::vector<RuntimeValue> outputs;
     if (done) {
         for (const std::uint32_t slot : m_plan->outputSlots) {
@@ -156,7 +157,7 @@ Result<std::vector<RuntimeValue>> PlanExecutor::run(std::span<const RuntimeValue
     return outputs;
 }
 
-Result<void> PlanExecutor::runSteps() {
+Result<void> PlanExecutor::runInOrder() {
     for (std::uint32_t s = 0; s < m_steps.size(); ++s) {
         NABLA_CHECK(m_env->job->check());
         if (m_env->scope->recording())
@@ -165,6 +166,87 @@ Result<void> PlanExecutor::runSteps() {
         releaseAfter(s);
     }
     return {};
+}
+
+Result<void> PlanExecutor::runInParallel() {
+    const std::size_t count = m_steps.size();
+    if (m_waits.size() != count) {
+        m_waits = std::vector<std::atomic<std::uint32_t>>(count);
+        m_reads = std::vector<std::atomic<std::uint32_t>>(m_slots.size());
+    }
+    for (std::size_t s = 0; s < count; ++s)
+        m_waits[s].store(m_tasks->waitsFor[s], std::memory_order_relaxed);
+    for (std::size_t i = 0; i < m_slots.size(); ++i)
+        m_reads[i].store(m_tasks->reads[i], std::memory_order_relaxed);
+    m_failed.store(false, std::memory_order_relaxed);
+    m_failure.reset();
+    m_stepsLeft.store(count, std::memory_order_release);
+    for (std::uint32_t s = 0; s < count; ++s) {
+        if (m_tasks->waitsFor[s] == 0)
+            m_env->pool->submit([this, s] { runTask(s); });
+    }
+    while (m_stepsLeft.load(std::memory_order_acquire) > 0) {
+        if (!m_env->pool->runOne())
+            std::this_thread::yield();
+    }
+    if (m_failure)
+        return *m_failure;
+    return {};
+}
+
+/// Runs a step and goes on with the first of those that it makes ready. After a failure the rest is counted down without being run.
+void PlanExecutor::runTask(std::uint32_t s) {
+    ThreadPool& pool = *m_env->pool;
+    for (bool more = true; more;) {
+        more = false;
+        if (!m_failed.load(std::memory_order_acquire)) {
+            if (m_env->scope->recording())
+                tellPlaces(s);
+            Result<void> done = m_env->job->check();
+            if (done)
+                done = runStep(s);
+            if (!done) {
+                const std::scoped_lock lock(m_failureMutex);
+                if (!m_failure)
+                    m_failure = done.error();
+                m_failed.store(true, std::memory_order_release);
+            }
+            countReads(s);
+        }
+        const std::uint32_t ended = s;
+        for (const std::uint32_t next : m_tasks->successors[ended]) {
+            if (m_waits[next].fetch_sub(1, std::memory_order_acq_rel) != 1)
+                continue;
+            if (more)
+                pool.submit([this, next] { runTask(next); });
+            else
+                s = next;
+            more = true;
+        }
+        m_stepsLeft.fetch_sub(1, std::memory_order_acq_rel); // the caller may leave after the last one: nothing of ours is touched behind it
+    }
+}
+
+void PlanExecutor::countReads(std::uint32_t s) {
+    const PlanStep& step = m_plan->steps[s];
+    const auto releasable = [&](std::uint32_t slot) {
+        const PlanSlot& planned = m_plan->slotTable[slot];
+        return !planned.constant && !planned.isOutput && !(planned.place == PlanSlot::Place::Input && planned.aliasOf == kNoSlot);
+    };
+    std::vector<std::uint32_t> seen;
+    for (const auto* list : {&step.inputs, &step.captures}) {
+        for (const std::uint32_t slot : *list) {
+            if (slot == kNoSlot || std::find(seen.begin(), seen.end(), slot) != seen.end())
+                continue;
+            seen.push_back(slot);
+            if (m_reads[slot].fetch_sub(1, std::memory_order_acq_rel) == 1 && releasable(slot))
+                release(slot);
+        }
+    }
+    for (const std::uint32_t slot : step.outputs) {
+        if (slot != kNoSlot && m_tasks->reads[slot] == 0 && releasable(slot))
+            release(slot);
+    }
 }
 
 Result<void> PlanExecutor::runStep(std::uint32_t s) {
@@ -183,15 +265,35 @@ Result<void> PlanExecutor::runStep(std::uint32_t s) {
     return done;
 }
 
+/// A planned view needs no kernel: it is the input under the shape that the plan knows.
+bool PlanExecutor::showView(std::uint32_t s) {
+    const PlanStep& step = m_plan->steps[s];
+    const std::uint32_t slot = step.outputs.empty() ? kNoSlot : step.outputs[0];
+    if (slot == kNoSlot || m_plan->slotTable[slot].share != PlanSlot::Share::View || !m_plan->slotTable[slot].sizeKnown)
+        return false;
+    const std::uint32_t viewed = step.inputs[0]; // sharing.cpp: it is the first input that is viewed
+    const Tensor& input = m_inputs[m_steps[s].inputs].tensor();
+    const PlanSlot& planned = m_plan->slotTable[slot];
+    if (!m_slots[viewed].asPlanned || input.dtype() != planned.dtype || input.elementCount() != elementCount(planned.shape))
+        return false;
+    const bool inPlace = planned.place == PlanSlot::Place::Arena && input.raw() == m_slots[slot].planned.raw();
+    m_outputs[m_steps[s].outputs] = inPlace ? m_slots[slot].planned : input.reshaped(planned.shape);
+    return true;
+}
+
 Result<void> PlanExecutor::invoke(std::uint32_t s) {
     const PlanStep& step = m_plan->steps[s];
     if (step.isCall())
         return callFunction(s);
+    if (showView(s))
+        return {};
     // A kernel chosen and prepared for other shapes than have come would read past their ends.
-    const bool expected = !m_surprised
-        || std::all_of(step.inputs.begin(), step.inputs.end(), [&](std::uint32_t slot) { return slot == kNoSlot || m_slots[slot].asPlanned; });
+    const bool expected
+        = std::all_of(step.inputs.begin(), step.inputs.end(), [&](std::uint32_t slot) { return slot == kNoSlot || m_slots[slot].asPlanned; });
     if (step.kernel && expected)
         return step.kernel->run(m_contexts[s], step.state.get());
+    if (step.op->run.expands())
+        return callFunction(s);
     return step.op->run.run()(m_contexts[s]);
 }
 
@@ -283,7 +385,6 @@ Result<void> PlanExecutor::settle(std::uint32_t s, std::size_t k) {
     RuntimeValue& made = m_outputs[m_steps[s].outputs + k];
     const Tensor& tensor = made.tensor();
     state.asPlanned = !planned.sizeKnown || (tensor.dtype() == planned.dtype && tensor.shape() == planned.shape);
-    m_surprised |= !state.asPlanned;
     if (planned.place == PlanSlot::Place::Arena && state.asPlanned && tensor.raw() == state.planned.raw()) {
         if (!state.bound) {
             give(slot, state.planned);

@@ -1,13 +1,17 @@
 // PlanExecutor: runs one plan, again and again, in memory that it keeps.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
 
 #include "engine/plan/plan.h"
 #include "engine/runtime/run_env.h"
+#include "engine/runtime/task_graph.h"
 
 namespace nabla::engine {
 
@@ -34,7 +38,11 @@ private:
     void layOut();
     void bindArenaSlots();
 
-    Result<void> runSteps();
+    Result<void> runInOrder();
+    Result<void> runInParallel();
+    void runTask(std::uint32_t step);
+    void countReads(std::uint32_t step);
+    bool showView(std::uint32_t step);
     Result<void> runStep(std::uint32_t step);
     Result<void> invoke(std::uint32_t step);
     Result<void> callFunction(std::uint32_t step);
@@ -79,8 +87,15 @@ private:
     std::vector<std::vector<std::uint32_t>> m_releases;    ///< per step: slots that nobody reads after it
     std::vector<std::vector<std::uint32_t>> m_arenaEnds;   ///< per step: first slots of arena sets that end there
     const RunEnv* m_env = nullptr;
-    std::int64_t m_heapBytes = 0;
-    bool m_surprised = false; ///< some value of this run differs from what the plan knew
+    std::atomic<std::int64_t> m_heapBytes{0};
+
+    // Several threads: made when first needed.
+    std::optional<TaskGraph> m_tasks;
+    std::vector<std::atomic<std::uint32_t>> m_waits, m_reads; ///< per step, per slot: what is still to come
+    std::atomic<std::size_t> m_stepsLeft{0};
+    std::atomic<bool> m_failed{false};
+    std::mutex m_failureMutex;
+    std::optional<Error> m_failure;
 };
 
 } // namespace nabla::engine

@@ -16,6 +16,8 @@
     FAMILY(layoutOps) \
     FAMILY(reductionOps) \
     FAMILY(scanOps) \
+    FAMILY(generateOps) \
+    FAMILY(gatherOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \

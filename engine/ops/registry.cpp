@@ -18,6 +18,8 @@
     FAMILY(scanOps) \
     FAMILY(generateOps) \
     FAMILY(gatherOps) \
+    FAMILY(scatterOps) \
+    FAMILY(padOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \

@@ -117,6 +117,8 @@ Dim Dim::floorDiv(const Dim& a, const Dim& b) {
     const auto divisor = b.constant();
     if (divisor && *divisor == 0)
         return {};
+    if (divisor && *divisor == -1)
+        return Dim(0) - a; // the quotient of the smallest number overflows
     if (const auto value = a.constant(); value && divisor) {
         const std::int64_t quotient = *value / *divisor;
         return Dim((*value % *divisor != 0) && ((*value < 0) != (*divisor < 0)) ? quotient - 1 : quotient);

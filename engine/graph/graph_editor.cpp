@@ -168,6 +168,34 @@ NodeId GraphEditor::addWithOutputs(NodeSpec spec, std::vector<ValueId> outputs) 
     return id;
 }
 
+void GraphEditor::removeOutput(NodeId id, std::size_t position) {
+    Node node = *m_graph.node(id);
+    const ValueId gone = node.outputs[position];
+    node.outputs.erase(node.outputs.begin() + static_cast<std::ptrdiff_t>(position));
+    for (std::size_t i = position; i < node.outputs.size(); ++i) {
+        if (!node.outputs[i])
+            continue;
+        Value value = copyOf(m_graph, node.outputs[i]);
+        value.outputIndex = static_cast<std::uint32_t>(i);
+        m_graph.m_values.set(value.id.value, std::make_shared<const Value>(std::move(value)));
+    }
+    replaceNode(std::move(node));
+    if (gone)
+        removeValue(gone);
+}
+
+void GraphEditor::place(Value value) {
+    NABLA_ASSERT(!m_namesIndexed, "values are placed before names are asked for");
+    const std::uint32_t id = value.id.value;
+    m_graph.m_values.set(id, std::make_shared<const Value>(std::move(value)));
+}
+
+void GraphEditor::place(Node node) {
+    NABLA_ASSERT(!m_usesIndexed, "nodes are placed before uses are asked for");
+    const std::uint32_t id = node.id.value;
+    m_graph.m_nodes.set(id, std::make_shared<const Node>(std::move(node)));
+}
+
 std::vector<ValueId> GraphEditor::outputs(NodeId id) const {
     const Node* node = m_graph.node(id);
     NABLA_ASSERT(node, "the node asked for is in the graph");

@@ -56,6 +56,15 @@ public:
     /// One more output of a node that is there already (a Loop that also records its states).
     ValueId appendOutput(NodeId node, std::string name, ValueType type = {});
 
+    /// Takes back an output that nobody reads; later ones move up.
+    void removeOutput(NodeId node, std::size_t position);
+
+    /// For importers of large files: a value or node as it is to stand in the table, its id already drawn from ids(). Promised by the caller:
+    /// names are unique, outputs name their producer. finish() verifies it under NABLA_DEBUG_CHECKS.
+    void place(Value value);
+    void place(Node node);
+    void setCaptures(std::vector<ValueId> captures) { m_graph.m_captures = std::move(captures); }
+
     void setOutputs(std::vector<ValueId> outputs);
     void setInputs(std::vector<ValueId> inputs);
     void setDeclaredType(ValueId value, ValueType type);

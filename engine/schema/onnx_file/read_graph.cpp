@@ -1,12 +1,13 @@
 // Graphs from parsed messages: all values first, then the nodes, so that nodes may stand in any order.
 #include "engine/schema/onnx_file/read_graph.h"
 
-#include <unordered_map>
+#include <deque>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "engine/graph/graph_editor.h"
+#include "engine/schema/onnx_file/name_table.h"
 #include "engine/schema/onnx_file/read_attribute.h"
 
 namespace nabla::engine {
@@ -14,7 +15,6 @@ namespace nabla::engine {
 namespace {
 
 using Severity = Diagnostic::Severity;
-using ValueTable = std::unordered_map<std::string_view, ValueId>;
 
 std::string shown(std::string_view name) { return name.size() <= 200 ? std::string(name) : fmt::format("{}…", name.substr(0, 200)); }
 std::string describe(const ParsedNode& node) { return node.name.empty() ? fmt::format("a node of {}", shown(node.opType)) : fmt::format("node \"{}\" ({})", shown(node.name), shown(node.opType)); }
@@ -43,6 +43,7 @@ struct Context {
 
 enum class Role { Main, Function, Body };
 
+/// Makes one graph. Values are collected first, with their names made unique, and put into the table at the end of build().
 class Builder {
 public:
     Builder(Context& context, const ParsedGraph& parsed, ModelInfoPtr info, Role role)
@@ -57,14 +58,23 @@ public:
     Result<Attribute> attribute(const ParsedGraph& owner, const ParsedAttribute& parsed, const std::vector<std::pair<std::string_view, ValueType>>& captures, const ParsedNode* node);
 
 private:
+    using Index = std::uint32_t; ///< in m_values
+    static constexpr Index kNone = 0xFFFFFFFF;
+
+    Index add(std::string_view name, ValueType type);
+    /// The same under a name that nothing here has: `name_2`, `name_3`, …
+    Index addRenamed(std::string_view name, ValueType type);
     ValueType declaredType(std::string_view name);
+    void addDoc(Index index, std::string_view name);
     Result<void> addInputs();
     Result<void> addInitializers();
-    Result<void> addInitializer(const ReadTensor& read, std::string_view name, std::string_view doc);
+    void addInitializer(const ReadTensor& read, std::string_view name, std::string_view doc);
     void addNodeOutputs();
-    ValueId find(std::string_view name);
+    void addCaptures(const std::vector<std::pair<std::string_view, ValueType>>& captures);
+    Index find(std::string_view name);
+    ValueId idOf(Index index) const { return index == kNone ? ValueId{} : m_values[index].id; }
     std::vector<std::pair<std::string_view, ValueType>> findCaptures(const ParsedNode& node, std::vector<ValueId>& values);
-    Result<void> addNode(const ParsedNode& node, std::size_t index);
+    Result<void> addNode(const ParsedNode& node, NodeId id);
     void addOutputs();
 
     Context& m_context;
@@ -72,20 +82,46 @@ private:
     ModelInfoPtr m_info;
     Role m_role;
     GraphEditor m_editor;
-    ValueTable m_values;
-    std::unordered_map<std::string_view, const ParsedValueInfo*> m_infos;
-    std::vector<ValueId> m_nodeOutputs; ///< of all nodes, in order
-    std::size_t m_nextOutput = 0;
+    std::vector<Value> m_values;
+    NameTable<Index> m_names;
+    NameTable<const ParsedValueInfo*> m_infos;
+    std::deque<std::string> m_madeNames;
+    std::vector<Index> m_nodeOutputs; ///< of all nodes, in order
     std::vector<NodeId> m_nodeIds;
+    std::size_t m_nextOutput = 0;
+    /// Outputs of nodes are added one after the other: indices from m_made up to m_outputEnd belong to nodes still to come.
+    Index m_made = 0, m_outputEnd = 0;
     bool m_unsorted = false;
     std::string m_firstUnsorted;
-    /// Outputs of nodes are declared one after the other, so their ids ascend: what is above m_lastMade and not above m_lastOutput is still to come.
-    ValueId m_lastMade, m_lastOutput;
 };
 
+Builder::Index Builder::add(std::string_view name, ValueType type) {
+    const auto index = static_cast<Index>(m_values.size());
+    Value& value = m_values.emplace_back();
+    value.id = m_context.ids->nextValue();
+    value.name = std::string(name);
+    value.declared = std::move(type);
+    return index;
+}
+
+Builder::Index Builder::addRenamed(std::string_view name, ValueType type) {
+    int suffix = 1;
+    do {
+        m_madeNames.push_back(fmt::format("{}_{}", name, ++suffix));
+    } while (m_names.find(m_madeNames.back()));
+    const Index index = add(m_madeNames.back(), std::move(type));
+    m_names.emplace(m_madeNames.back(), index);
+    return index;
+}
+
 ValueType Builder::declaredType(std::string_view name) {
-    const auto it = m_infos.find(name);
-    return it == m_infos.end() || !it->second->hasType ? ValueType{} : parseType(it->second->type, m_context.status);
+    const auto* info = m_infos.find(name);
+    return !info || !(*info)->hasType ? ValueType{} : parseType((*info)->type, m_context.status);
+}
+
+void Builder::addDoc(Index index, std::string_view name) {
+    if (const auto* info = m_infos.find(name); info && !(*info)->doc.empty())
+        m_values[index].doc = std::string((*info)->doc);
 }
 
 Result<void> Builder::addInputs() {
@@ -94,6 +130,7 @@ Result<void> Builder::addInputs() {
         for (const std::string_view bytes : m_parsed.initializers)
             initializers.insert(parseTensor(bytes, m_context.status).name);
     }
+    std::vector<ValueId> inputs;
     for (const ParsedValueInfo& input : m_parsed.inputs) {
         ValueType type = input.hasType ? parseType(input.type, m_context.status) : ValueType{};
         if (m_role == Role::Main && type.kind == ValueType::Kind::Unknown)
@@ -104,44 +141,44 @@ Result<void> Builder::addInputs() {
         }
         if (m_role == Role::Main && type.kind == ValueType::Kind::Tensor && type.elementType == DType::Undefined)
             return readError("graph input \"{}\" has no element type that is known", shown(input.name));
-        const ValueId id = m_editor.addInput(std::string(input.name), std::move(type));
-        if (!m_values.emplace(input.name, id).second)
-            m_context.report(Severity::Error, {}, id, fmt::format("graph input \"{}\" is there twice (duplicate name)", shown(input.name)), true);
-        if (!input.doc.empty())
-            m_editor.setValueDoc(id, std::string(input.doc));
+        const bool isNew = !m_names.find(input.name);
+        const Index index = isNew ? add(input.name, std::move(type)) : addRenamed(input.name, std::move(type));
+        inputs.push_back(idOf(index));
+        m_values[index].doc = std::string(input.doc);
+        if (isNew)
+            m_names.emplace(input.name, index);
+        else
+            m_context.report(Severity::Error, {}, idOf(index), fmt::format("graph input \"{}\" is there twice (duplicate name)", shown(input.name)), true);
     }
+    m_editor.setInputs(std::move(inputs));
     return {};
 }
 
-Result<void> Builder::addInitializer(const ReadTensor& read, std::string_view name, std::string_view doc) {
-    const auto existing = m_values.find(name);
+void Builder::addInitializer(const ReadTensor& read, std::string_view name, std::string_view doc) {
     TensorPtr tensor = read.missing.empty() ? std::make_shared<const Tensor>(read.tensor) : nullptr;
-    ValueId id;
-    if (existing != m_values.end()) {
-        id = existing->second;
-        if (m_editor.graph().value(id)->constant) {
-            m_context.report(Severity::Error, {}, id, fmt::format("initializer \"{}\" is there twice (duplicate name)", shown(name)), true);
-            return {};
+    Index index = kNone;
+    if (const Index* existing = m_names.find(name)) {
+        index = *existing;
+        if (m_values[index].constant) {
+            m_context.report(Severity::Error, {}, idOf(index), fmt::format("initializer \"{}\" is there twice (duplicate name)", shown(name)), true);
+            return;
         }
-        m_editor.setDefault(id, std::move(tensor));
     } else {
-        id = m_editor.declareValue(std::string(name), tensor ? declaredType(name) : ValueType::tensor(read.dtype, ShapeView(read.shape)));
-        if (tensor)
-            m_editor.setConstant(id, std::move(tensor));
-        m_values.emplace(name, id);
+        index = add(name, tensor ? declaredType(name) : ValueType::tensor(read.dtype, ShapeView(read.shape)));
+        m_names.emplace(name, index);
     }
+    m_values[index].constant = std::move(tensor);
     if (!doc.empty())
-        m_editor.setValueDoc(id, std::string(doc));
+        m_values[index].doc = std::string(doc);
     if (!read.missing.empty())
-        m_context.report(Severity::Error, {}, id, read.missing, true);
-    return {};
+        m_context.report(Severity::Error, {}, idOf(index), read.missing, true);
 }
 
 Result<void> Builder::addInitializers() {
     for (const std::string_view bytes : m_parsed.initializers) {
         const ParsedTensor tensor = parseTensor(bytes, m_context.status);
         NABLA_TRY(const ReadTensor read, readTensor(tensor, m_context.status, m_context.options.source));
-        NABLA_CHECK(addInitializer(read, tensor.name, tensor.doc));
+        addInitializer(read, tensor.name, tensor.doc);
     }
     for (const std::string_view bytes : m_parsed.sparseInitializers) {
         NABLA_TRY(const SparseTensorPtr sparse, readSparseTensor(bytes, m_context.status, m_context.options.source));
@@ -153,42 +190,72 @@ Result<void> Builder::addInitializers() {
             if (r.field() == 1)
                 name = parseTensor(r.bytes(), m_context.status).name;
         }
-        NABLA_CHECK(addInitializer(read, name, {}));
+        addInitializer(read, name, {});
     }
     return m_context.status.result();
 }
 
 void Builder::addNodeOutputs() {
+    struct Again {
+        std::size_t place; ///< in m_nodeOutputs
+        std::string_view name;
+        const ParsedNode* node;
+        NodeId id;
+        std::uint32_t output;
+    };
+    std::vector<Again> again; // named once all names are known
+    m_made = static_cast<Index>(m_values.size());
     for (const ParsedNode& node : m_parsed.nodes) {
+        m_nodeIds.push_back(m_context.ids->nextNode());
         for (std::uint32_t i = 0; i < node.outputCount; ++i) {
             const std::string_view name = m_parsed.names[node.outputBegin + i];
-            if (name.empty()) {
-                m_nodeOutputs.emplace_back();
+            const auto next = static_cast<Index>(m_values.size());
+            if (name.empty() || !m_names.emplace(name, next).second) {
+                if (!name.empty())
+                    again.push_back({m_nodeOutputs.size(), name, &node, m_nodeIds.back(), i});
+                m_nodeOutputs.push_back(kNone);
                 continue;
             }
-            const ValueId id = m_editor.declareValue(std::string(name), declaredType(name));
-            m_nodeOutputs.push_back(id);
-            if (const auto it = m_infos.find(name); it != m_infos.end() && !it->second->doc.empty())
-                m_editor.setValueDoc(id, std::string(it->second->doc));
-            m_lastOutput = id;
-            if (!m_lastMade)
-                m_lastMade = ValueId{id.value - 1};
-            if (!m_values.emplace(name, id).second)
-                m_context.report(Severity::Error, {}, id, fmt::format("value \"{}\" is made twice (duplicate): {} makes it again; readers get the first", shown(name), describe(node)), true);
+            const Index index = add(name, declaredType(name));
+            addDoc(index, name);
+            m_values[index].producer = m_nodeIds.back();
+            m_values[index].outputIndex = i;
+            m_nodeOutputs.push_back(index);
         }
+    }
+    m_outputEnd = static_cast<Index>(m_values.size());
+    for (const Again& each : again) {
+        const Index index = addRenamed(each.name, {});
+        m_values[index].producer = each.id;
+        m_values[index].outputIndex = each.output;
+        m_nodeOutputs[each.place] = index;
+        m_context.report(Severity::Error, each.id, idOf(index),
+            fmt::format("value \"{}\" is made twice (duplicate): {} makes it again; readers get the first", shown(each.name), describe(*each.node)), true);
     }
 }
 
+/// After the body's own values: a name that the body makes itself is not the outer one.
+void Builder::addCaptures(const std::vector<std::pair<std::string_view, ValueType>>& captures) {
+    std::vector<ValueId> ids;
+    for (const auto& [name, type] : captures) {
+        const bool isNew = !m_names.find(name);
+        const Index index = isNew ? add(name, type) : addRenamed(name, type);
+        if (isNew)
+            m_names.emplace(name, index);
+        ids.push_back(idOf(index));
+    }
+    m_editor.setCaptures(std::move(ids));
+}
+
 /// The value of a name here; a value that nothing makes when there is none.
-ValueId Builder::find(std::string_view name) {
+Builder::Index Builder::find(std::string_view name) {
     if (name.empty())
-        return {};
-    const auto it = m_values.find(name);
-    if (it != m_values.end())
-        return it->second;
-    const ValueId id = m_editor.addDangling(std::string(name));
-    m_values.emplace(name, id);
-    return id;
+        return kNone;
+    if (const Index* found = m_names.find(name))
+        return *found;
+    const Index index = add(name, {});
+    m_names.emplace(name, index);
+    return index;
 }
 
 /// Every body of a node has the same formal captures: what any of them reads from outside.
@@ -201,10 +268,9 @@ std::vector<std::pair<std::string_view, ValueType>> Builder::findCaptures(const 
             for (const std::string_view name : m_parsed.bodies[attribute.bodyBegin + b]->freeNames) {
                 if (!seen.insert(name).second)
                     continue;
-                const ValueId value = find(name);
-                const Value& outer = *m_editor.graph().value(value);
+                const Value& outer = m_values[find(name)];
                 captures.emplace_back(name, outer.constant ? ValueType::tensor(outer.constant->dtype(), ShapeView(outer.constant->shape())) : outer.declared);
-                values.push_back(value);
+                values.push_back(outer.id);
             }
         }
     }
@@ -244,73 +310,82 @@ Result<Attribute> Builder::attribute(const ParsedGraph& owner, const ParsedAttri
     return out;
 }
 
-Result<void> Builder::addNode(const ParsedNode& node, std::size_t index) {
+Result<void> Builder::addNode(const ParsedNode& parsed, NodeId id) {
     if (++m_context.nodesMade % 4096 == 0) {
         NABLA_CHECK(m_context.options.job.check());
-        m_context.options.job.say("reading nodes", static_cast<std::int64_t>(index), static_cast<std::int64_t>(m_parsed.nodes.size()));
+        m_context.options.job.say("reading nodes", static_cast<std::int64_t>(m_context.nodesMade));
     }
-    NodeSpec spec;
-    spec.opType = std::string(node.opType);
-    spec.domain = std::string(node.domain);
-    spec.overload = std::string(node.overload);
-    spec.name = std::string(node.name);
-    spec.doc = std::string(node.doc);
-    spec.metadata = copied(node.metadata);
-    spec.inputs.reserve(node.inputCount);
-    for (std::uint32_t i = 0; i < node.inputCount; ++i) {
-        spec.inputs.push_back(find(m_parsed.names[node.inputBegin + i]));
-        if (!m_unsorted && spec.inputs.back() > m_lastMade && spec.inputs.back() <= m_lastOutput) {
+    Node node;
+    node.id = id;
+    node.opType = std::string(parsed.opType);
+    node.domain = std::string(parsed.domain);
+    node.overload = std::string(parsed.overload);
+    node.name = std::string(parsed.name);
+    node.doc = std::string(parsed.doc);
+    node.metadata = copied(parsed.metadata);
+    node.origins = {id};
+    node.inputs.reserve(parsed.inputCount);
+    for (std::uint32_t i = 0; i < parsed.inputCount; ++i) {
+        const Index input = find(m_parsed.names[parsed.inputBegin + i]);
+        node.inputs.push_back(idOf(input));
+        if (!m_unsorted && input >= m_made && input < m_outputEnd) {
             m_unsorted = true;
-            m_firstUnsorted = fmt::format("{} reads \"{}\", which a later node makes", describe(node), shown(m_parsed.names[node.inputBegin + i]));
+            m_firstUnsorted = fmt::format("{} reads \"{}\", which a later node makes", describe(parsed), shown(m_parsed.names[parsed.inputBegin + i]));
         }
     }
-    const auto captures = findCaptures(node, spec.captures);
-    spec.attributes.reserve(node.attributeCount);
-    for (std::uint32_t a = 0; a < node.attributeCount; ++a) {
-        NABLA_TRY(Attribute made, attribute(m_parsed, m_parsed.attributes[node.attributeBegin + a], captures, &node));
+    const auto captures = findCaptures(parsed, node.captures);
+    node.attributes.reserve(parsed.attributeCount);
+    for (std::uint32_t a = 0; a < parsed.attributeCount; ++a) {
+        NABLA_TRY(Attribute made, attribute(m_parsed, m_parsed.attributes[parsed.attributeBegin + a], captures, &parsed));
         if (const auto* body = std::get_if<GraphPtr>(&made.value); body && !*body)
-            return readError("{}: attribute \"{}\" is to be a graph and holds none", describe(node), shown(made.name));
-        spec.attributes.push_back(std::move(made));
+            return readError("{}: attribute \"{}\" is to be a graph and holds none", describe(parsed), shown(made.name));
+        node.attributes.push_back(std::move(made));
     }
-    std::vector<ValueId> outputs(m_nodeOutputs.begin() + static_cast<std::ptrdiff_t>(m_nextOutput), m_nodeOutputs.begin() + static_cast<std::ptrdiff_t>(m_nextOutput + node.outputCount));
-    m_nextOutput += node.outputCount;
-    for (const ValueId id : outputs)
-        m_lastMade = std::max(m_lastMade, id);
-    m_nodeIds.push_back(m_editor.addWithOutputs(std::move(spec), std::move(outputs)));
+    node.outputs.reserve(parsed.outputCount);
+    for (std::uint32_t i = 0; i < parsed.outputCount; ++i) {
+        const Index output = m_nodeOutputs[m_nextOutput++];
+        node.outputs.push_back(idOf(output));
+        if (output < m_outputEnd)
+            m_made = output + 1;
+    }
+    m_editor.place(std::move(node));
     return {};
 }
 
 void Builder::addOutputs() {
     std::vector<ValueId> outputs;
     for (const ParsedValueInfo& output : m_parsed.outputs) {
-        const ValueId id = find(output.name);
-        if (!id) {
+        const Index index = find(output.name);
+        if (index == kNone) {
             m_context.report(Severity::Error, {}, {}, "a graph output has no name", true);
             continue;
         }
-        outputs.push_back(id);
-        if (const Value& value = *m_editor.graph().value(id); value.declared.kind == ValueType::Kind::Unknown && output.hasType)
-            m_editor.setDeclaredType(id, parseType(output.type, m_context.status));
+        outputs.push_back(idOf(index));
+        if (m_values[index].declared.kind == ValueType::Kind::Unknown && output.hasType)
+            m_values[index].declared = parseType(output.type, m_context.status);
     }
     m_editor.setOutputs(std::move(outputs));
 }
 
 Result<void> Builder::build(const std::vector<std::pair<std::string_view, ValueType>>& captures) {
+    m_infos.reserve(m_parsed.outputs.size() + m_parsed.valueInfos.size());
     for (const auto* list : {&m_parsed.outputs, &m_parsed.valueInfos}) {
         for (const ParsedValueInfo& info : *list)
             m_infos.emplace(info.name, &info);
     }
+    const std::size_t expected = m_parsed.inputs.size() + m_parsed.initializers.size() + m_parsed.nodes.size() + captures.size();
+    m_names.reserve(expected);
+    m_values.reserve(expected + expected / 8);
     NABLA_CHECK(addInputs());
     NABLA_CHECK(addInitializers());
     addNodeOutputs();
-    for (const auto& [name, type] : captures) { // after the body's own values: a name that the body makes itself is not the outer one
-        const ValueId id = m_editor.addCapture(std::string(name), type);
-        m_values.emplace(name, id);
-    }
+    addCaptures(captures);
     NABLA_CHECK(m_context.status.result());
     for (std::size_t i = 0; i < m_parsed.nodes.size(); ++i)
-        NABLA_CHECK(addNode(m_parsed.nodes[i], i));
+        NABLA_CHECK(addNode(m_parsed.nodes[i], m_nodeIds[i]));
     addOutputs();
+    for (Value& value : m_values)
+        m_editor.place(std::move(value));
     if (m_unsorted)
         m_context.report(Severity::Warning, {}, {}, fmt::format("nodes are not in topological order: {}; they are sorted before running", m_firstUnsorted), false);
     return m_context.status.result();

@@ -1,4 +1,5 @@
 // DFT, STFT and MelWeightMatrix.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -17,47 +18,104 @@ using Complex = std::complex<double>;
 
 enum class Direction : bool { Forward, Inverse };
 
-/// Cooley and Tukey 1965 for powers of two, in place.
-void fastTransform(std::vector<Complex>& x, double sign) {
-    const std::size_t n = x.size();
-    for (std::size_t i = 1, j = 0; i < n; ++i) {
-        std::size_t bit = n >> 1;
-        for (; (j & bit) != 0; bit >>= 1)
-            j ^= bit;
-        j ^= bit;
-        if (i < j)
-            std::swap(x[i], x[j]);
+/// Radices of a length, in the order in which the transform splits it: fours, one two in front, then odd primes.
+std::vector<std::size_t> radices(std::size_t n) {
+    std::vector<std::size_t> out;
+    for (; n % 4 == 0; n /= 4)
+        out.push_back(4);
+    if (n % 2 == 0) {
+        out.insert(out.begin(), 2);
+        n /= 2;
     }
-    for (std::size_t length = 2; length <= n; length <<= 1) {
-        for (std::size_t begin = 0; begin < n; begin += length) {
-            for (std::size_t k = 0; k < length / 2; ++k) {
-                const Complex turn = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length));
-                const Complex a = x[begin + k], b = x[begin + k + length / 2] * turn;
-                x[begin + k] = a + b;
-                x[begin + k + length / 2] = a - b;
-            }
+    for (std::size_t p = 3; n > 1; p += 2) {
+        if (p * p > n)
+            p = n;
+        for (; n % p == 0; n /= p)
+            out.push_back(p);
+    }
+    return out;
+}
+
+template <typename T> std::complex<T> times(std::complex<T> a, std::complex<T> b) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+template <typename T> std::complex<T> turn(double sign, std::size_t k, std::size_t n) {
+    return std::complex<T>(std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n)));
+}
+
+/// Five points with the products that the symmetry of the roots leaves (Winograd 1978).
+template <typename T> void fivePoints(std::vector<std::complex<T>>& x, double sign) {
+    const T cos1 = static_cast<T>(std::cos(0.4 * std::numbers::pi)), sin1 = static_cast<T>(sign * std::sin(0.4 * std::numbers::pi));
+    const T cos2 = static_cast<T>(std::cos(0.8 * std::numbers::pi)), sin2 = static_cast<T>(sign * std::sin(0.8 * std::numbers::pi));
+    const auto sum1 = x[1] + x[4], difference1 = x[1] - x[4], sum2 = x[2] + x[3], difference2 = x[2] - x[3], first = x[0];
+    const auto pair = [&](std::size_t low, std::size_t high, T c1, T c2, T s1, T s2) {
+        const std::complex<T> even = first + c1 * sum1 + c2 * sum2, odd = s1 * difference1 + s2 * difference2;
+        const std::complex<T> turned(-odd.imag(), odd.real());
+        x[low] = even + turned;
+        x[high] = even - turned;
+    };
+    x[0] = first + sum1 + sum2;
+    pair(1, 4, cos1, cos2, sin1, sin2);
+    pair(2, 3, cos2, cos1, sin2, -sin1);
+}
+
+template <typename T> void fewPoints(std::vector<std::complex<T>>& x, double sign) {
+    const std::size_t n = x.size();
+    if (n == 2) {
+        const auto a = x[0], b = x[1];
+        x = {a + b, a - b};
+    } else if (n == 5) {
+        fivePoints(x, sign);
+    } else { // by definition; large primes are summed in double
+        std::vector<Complex> turns(n), out(n);
+        for (std::size_t k = 0; k < n; ++k)
+            turns[k] = turn<double>(sign, k, n);
+        for (std::size_t k = 0; k < n; ++k) {
+            for (std::size_t i = 0; i < n; ++i)
+                out[k] += times(Complex(x[i]), turns[k * i % n]);
         }
+        std::transform(out.begin(), out.end(), x.begin(), [](const Complex& z) { return std::complex<T>(z); });
     }
 }
 
-/// The transform of any length by its definition, or the fast one for powers of two. The inverse divides by the length.
-void transform(std::vector<Complex>& x, Direction direction) {
+/// Decimation in frequency (Gentleman and Sande 1966), in the type of the data.
+template <typename T> std::vector<std::complex<T>> split(const std::vector<std::complex<T>>& x, const std::vector<std::size_t>& radix, std::size_t depth, double sign) {
     const std::size_t n = x.size();
-    const double sign = direction == Direction::Forward ? -1 : 1;
-    if (n > 0 && (n & (n - 1)) == 0) {
-        fastTransform(x, sign);
-    } else {
-        std::vector<Complex> turns(n), out(n);
-        for (std::size_t k = 0; k < n; ++k)
-            turns[k] = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
-        for (std::size_t k = 0; k < n; ++k) {
-            for (std::size_t i = 0; i < n; ++i)
-                out[k] += x[i] * turns[k * i % n];
-        }
-        x = std::move(out);
+    if (n < 2)
+        return x;
+    const std::size_t p = radix[depth], m = n / p;
+    std::vector<std::vector<std::complex<T>>> parts(p, std::vector<std::complex<T>>(m));
+    std::vector<std::complex<T>> points(p);
+    for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < p; ++j)
+            points[j] = x[i + j * m];
+        fewPoints(points, sign);
+        for (std::size_t k = 0; k < p; ++k)
+            parts[k][i] = i == 0 || k == 0 ? points[k] : times(points[k], turn<T>(sign, k * i, n));
     }
-    for (std::size_t i = 0; direction == Direction::Inverse && i < n; ++i)
-        x[i] /= static_cast<double>(n);
+    std::vector<std::complex<T>> out(n);
+    for (std::size_t k = 0; k < p; ++k) {
+        const auto part = split(parts[k], radix, depth + 1, sign);
+        for (std::size_t q = 0; q < m; ++q)
+            out[q * p + k] = part[q];
+    }
+    return out;
+}
+
+/// The transform of any length; the inverse divides by the length.
+template <typename T> void transform(std::vector<std::complex<T>>& x, Direction direction) {
+    const auto radix = radices(x.size());
+    x = split(x, radix, 0, direction == Direction::Forward ? -1 : 1);
+    const T share = T{1} / static_cast<T>(x.size());
+    for (std::size_t i = 0; direction == Direction::Inverse && i < x.size(); ++i)
+        x[i] *= share;
+}
+
+/// In single precision, as NumPy transforms complex64.
+void transformSingle(std::vector<Complex>& x, Direction direction) {
+    std::vector<std::complex<float>> narrow(x.begin(), x.end());
+    transform(narrow, direction);
+    std::copy(narrow.begin(), narrow.end(), x.begin());
 }
 
 Result<std::int64_t> scalarInput(const KernelContext& c, std::size_t i, std::string_view what) {
@@ -127,7 +185,11 @@ Result<void> runDft(const KernelContext& c) {
             if (s.length % 2 == 0)
                 line[static_cast<std::size_t>(s.length / 2)].imag(0);
         }
-        transform(line, s.inverse ? Direction::Inverse : Direction::Forward);
+        const Direction direction = s.inverse ? Direction::Inverse : Direction::Forward;
+        if (s.parts == 2 && !s.oneSided && x.dtype() != DType::Float64)
+            transformSingle(line, direction);
+        else
+            transform(line, direction);
         for (std::int64_t k = 0; k < out[s.axis]; ++k) {
             const std::int64_t at = ((row / inner * out[s.axis] + k) * inner + row % inner) * outParts;
             writeDouble(x.dtype(), y.mutableRaw(), at, line[static_cast<std::size_t>(k)].real());

@@ -5,6 +5,7 @@
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
+#include "engine/ops/quantize_core.h"
 #include "engine/ops/upgrade.h"
 
 namespace nabla::engine {
@@ -47,8 +48,26 @@ template <typename T> T largest(const T* x, std::int64_t length, std::int64_t st
     return best;
 }
 
+/// In 16 bits every step is rounded, as the function body of Softmax-13 has it: x - max, exp, sum, quotient.
+template <typename T> void softmaxInSteps(DType stored, const T* x, T* y, std::int64_t length, std::int64_t step) {
+    const auto rounded = [stored](T value) { return static_cast<T>(roundedTo(stored, static_cast<double>(value))); };
+    const T top = largest(x, length, step);
+    T sum{};
+    for (std::int64_t i = 0; i < length; ++i) {
+        y[i * step] = rounded(std::exp(rounded(x[i * step] - top)));
+        sum += y[i * step];
+    }
+    sum = rounded(sum);
+    for (std::int64_t i = 0; i < length; ++i)
+        y[i * step] /= sum;
+}
+
 Result<void> runSoftmax(const KernelContext& c) {
-    return alongAxis(c, []<typename T>(const T* x, T* y, std::int64_t length, std::int64_t step) {
+    const DType stored = c.input(0).dtype();
+    const bool small = stored == DType::Float16 || stored == DType::BFloat16;
+    return alongAxis(c, [small, stored]<typename T>(const T* x, T* y, std::int64_t length, std::int64_t step) {
+        if (small)
+            return softmaxInSteps(stored, x, y, length, step);
         const T top = largest(x, length, step);
         T sum{};
         for (std::int64_t i = 0; i < length; ++i) {

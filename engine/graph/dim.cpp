@@ -156,7 +156,7 @@ Dim Dim::min(const Dim& a, const Dim& b) {
         return {};
     if (const auto difference = (a - b).constant())
         return *difference <= 0 ? a : b;
-    const auto [low, high] = std::minmax(a.text(), b.text());
+    const auto [low, high] = std::minmax({a.text(), b.text()}); // by value: the list form returns copies
     return opaque(fmt::format("min({},{})", low, high));
 }
 
@@ -165,7 +165,7 @@ Dim Dim::max(const Dim& a, const Dim& b) {
         return {};
     if (const auto difference = (a - b).constant())
         return *difference >= 0 ? a : b;
-    const auto [low, high] = std::minmax(a.text(), b.text());
+    const auto [low, high] = std::minmax({a.text(), b.text()}); // by value: the list form returns copies
     return opaque(fmt::format("max({},{})", low, high));
 }
 

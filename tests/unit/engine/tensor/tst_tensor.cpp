@@ -1,0 +1,189 @@
+// Element types, casts and storage: against ml_dtypes and NumPy (tests/data/dtypes/make_dtypes.py) and closed forms.
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <QFile>
+#include <QTest>
+
+#include "engine/tensor/element.h"
+#include "engine/tensor/tensor.h"
+
+using namespace nabla::engine;
+
+namespace {
+
+const nlohmann::json& expected() {
+    static const nlohmann::json all = [] {
+        QFile file(NABLA_TEST_DATA "/dtypes/casts.json");
+        return file.open(QIODevice::ReadOnly) ? nlohmann::json::parse(file.readAll().toStdString()) : nlohmann::json();
+    }();
+    return all;
+}
+
+Tensor must(Result<Tensor> tensor) {
+    if (!tensor)
+        qFatal("%s", tensor.error().message().c_str());
+    return *std::move(tensor);
+}
+
+std::uint32_t bitsAt(const Tensor& tensor, std::int64_t i) {
+    const auto width = static_cast<std::size_t>(bitWidth(tensor.dtype()) / 8);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, tensor.raw() + i * static_cast<std::int64_t>(width), width);
+    return bits;
+}
+
+} // namespace
+
+class tst_tensor : public QObject {
+    Q_OBJECT
+private slots:
+    void castsAgree_data() { listTypes("casts"); }
+    void castsAgree();
+    void codesDecode_data() { listTypes("codes"); }
+    void codesDecode();
+    void wholeNumbersPastDoubleStayExact();
+    void floatsTruncateAndSaturateToIntegers();
+    void packedTypesKeepLowBitsFirst();
+    void tooLargeIsRefusedBeforeAllocation();
+    void shapesThatOverflowAreRefused();
+    void broadcasting_data();
+    void broadcasting();
+    void lazyElementsAreFilledOnce();
+
+private:
+    static void listTypes(const char* section) {
+        QTest::addColumn<QString>("type");
+        for (const auto& [name, values] : expected().at(section).items())
+            QTest::newRow(name.c_str()) << QString::fromStdString(name);
+    }
+};
+
+void tst_tensor::castsAgree() {
+    QFETCH(const QString, type);
+    std::vector<float> inputs;
+    for (const auto& bits : expected().at("float32_bits"))
+        inputs.push_back(std::bit_cast<float>(bits.get<std::uint32_t>()));
+    const DType to = dtypeFromName(type.toStdString());
+    QVERIFY(to != DType::Undefined);
+    const Tensor cast = must(castTensor(Tensor::of<float>({static_cast<std::int64_t>(inputs.size())}, inputs), to, false));
+    const auto& want = expected().at("casts").at(type.toStdString());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        if (std::isnan(cast.asDouble(at))) // which of several NaN codes is free
+            QVERIFY(std::isnan(inputs[i]) || std::isnan(readDouble(to, reinterpret_cast<const std::byte*>(std::array{want[i].get<std::uint32_t>()}.data()), 0)));
+        else
+            QVERIFY2(bitsAt(cast, at) == want[i].get<std::uint32_t>(), qPrintable(QString("%1: %2 instead of %3").arg(static_cast<double>(inputs[i])).arg(bitsAt(cast, at), 0, 16).arg(want[i].get<std::uint32_t>(), 0, 16)));
+    }
+}
+
+void tst_tensor::codesDecode() {
+    QFETCH(const QString, type);
+    const DType dtype = dtypeFromName(type.toStdString());
+    const auto& want = expected().at("codes").at(type.toStdString());
+    for (unsigned code = 0; code < 256; ++code) {
+        const std::byte byte{static_cast<unsigned char>(code)};
+        const double value = readDouble(dtype, &byte, 0);
+        if (want[code].is_null())
+            QVERIFY2(std::isnan(value), qPrintable(QString::number(code, 16)));
+        else
+            QVERIFY2(std::bit_cast<std::uint32_t>(static_cast<float>(value)) == want[code].get<std::uint32_t>(), qPrintable(QString::number(code, 16)));
+    }
+}
+
+void tst_tensor::wholeNumbersPastDoubleStayExact() {
+    const Tensor t = Tensor::of<std::int64_t>({3}, {9007199254740993, std::numeric_limits<std::int64_t>::min(), -1});
+    QCOMPARE(t.asText(0), std::string("9007199254740993")); // 2^53 + 1 is no double
+    QCOMPARE(t.asText(1), std::string("-9223372036854775808"));
+    QCOMPARE(must(castTensor(t, DType::String)).data<std::string>()[0], std::string("9007199254740993"));
+    QCOMPARE(must(castTensor(must(castTensor(t, DType::String)), DType::Int64)).toInt64s(), t.toInt64s());
+    QCOMPARE(Tensor::scalar<std::uint64_t>(18446744073709551615ULL).asText(0), std::string("18446744073709551615"));
+}
+
+void tst_tensor::floatsTruncateAndSaturateToIntegers() {
+    const Tensor t = Tensor::of<float>({4}, {2.9F, -2.9F, 0.0F, 0.5F});
+    QCOMPARE(must(castTensor(t, DType::Int32)).toInt64s(), (std::vector<std::int64_t>{2, -2, 0, 0}));
+    QCOMPARE(must(castTensor(t, DType::Bool)).toInt64s(), (std::vector<std::int64_t>{1, 1, 0, 1}));
+}
+
+void tst_tensor::packedTypesKeepLowBitsFirst() {
+    Tensor t = must(Tensor::make(DType::UInt4, {3}));
+    QCOMPARE(t.bytes(), 2);
+    for (std::int64_t i = 0; i < 3; ++i)
+        writeInt64(DType::UInt4, t.mutableRaw(), i, i + 1);
+    QCOMPARE(std::to_integer<int>(t.raw()[0]), 0x21);
+    QCOMPARE(std::to_integer<int>(t.raw()[1]), 0x03);
+    Tensor s = must(Tensor::make(DType::Int2, {4}));
+    for (std::int64_t i = 0; i < 4; ++i)
+        writeInt64(DType::Int2, s.mutableRaw(), i, i - 2);
+    QCOMPARE(s.toInt64s(), (std::vector<std::int64_t>{-2, -1, 0, 1}));
+    QCOMPARE(std::to_integer<int>(s.raw()[0]), 0b01'00'11'10);
+}
+
+void tst_tensor::tooLargeIsRefusedBeforeAllocation() {
+    const auto huge = Tensor::make(DType::Float32, {std::int64_t{1} << 40});
+    QVERIFY(!huge);
+    QVERIFY(huge.error().message().find("too large") != std::string::npos);
+}
+
+void tst_tensor::shapesThatOverflowAreRefused() {
+    QVERIFY(!checkShape(Shape{std::int64_t{1} << 32, std::int64_t{1} << 32}));
+    QVERIFY(!checkShape(Shape{2, -1}));
+    QVERIFY(checkShape(Shape{0, std::int64_t{1} << 40}));
+    QVERIFY(!normalizeAxis(std::numeric_limits<std::int64_t>::min(), 3));
+    QCOMPARE(*normalizeAxis(-1, 3), 2);
+}
+
+void tst_tensor::broadcasting_data() {
+    QTest::addColumn<QString>("a");
+    QTest::addColumn<QString>("b");
+    QTest::addColumn<QString>("out");
+    // ONNX Broadcasting.md
+    QTest::newRow("scalar") << "2,3,4,5" << "" << "[2,3,4,5]";
+    QTest::newRow("suffix") << "2,3,4,5" << "4,5" << "[2,3,4,5]";
+    QTest::newRow("both") << "4,5" << "2,3,4,5" << "[2,3,4,5]";
+    QTest::newRow("ones") << "1,4,5" << "2,3,1,1" << "[2,3,4,5]";
+    QTest::newRow("empty") << "0,3" << "1,3" << "[0,3]";
+    QTest::newRow("clash") << "2,3" << "3,2" << "";
+}
+
+void tst_tensor::broadcasting() {
+    QFETCH(const QString, a);
+    QFETCH(const QString, b);
+    QFETCH(const QString, out);
+    const auto shape = [](const QString& text) {
+        Shape s;
+        for (const QString& part : text.split(',', Qt::SkipEmptyParts))
+            s.push_back(part.toLongLong());
+        return s;
+    };
+    const auto result = broadcastShapes(shape(a), shape(b));
+    QCOMPARE(result.has_value() ? QString::fromStdString(toString(*result)) : QString(), out);
+}
+
+void tst_tensor::lazyElementsAreFilledOnce() {
+    std::atomic<int> fills = 0;
+    const Tensor t = Tensor::lazy(DType::Int32, {2}, [&](std::byte* out) {
+        const std::int32_t values[] = {5, 6};
+        std::memcpy(out, values, sizeof values);
+        ++fills;
+    });
+    QCOMPARE(fills.load(), 0);
+    const Tensor copy = t.reshaped({1, 2});
+    {
+        std::jthread other([&] { QCOMPARE(copy.asInt64(1), 6); });
+        QCOMPARE(t.asInt64(0), 5);
+    }
+    QCOMPARE(fills.load(), 1);
+    QCOMPARE(copy.raw(), t.raw());
+}
+
+QTEST_GUILESS_MAIN(tst_tensor)
+#include "tst_tensor.moc"

@@ -49,12 +49,12 @@ Result<void> passes(const PassesOptions& options, Context& context) {
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
     NABLA_TRY(const auto records, optimise(document.imported()->graph, pipeline).in(options.file));
     if (context.json)
-        context.printJson(reportJson(records));
+        context.printJson(reportJson(records, options.file));
     else
         context.print(reportText(records));
     if (!options.report.empty()) {
         const bool html = options.report.ends_with(".html");
-        NABLA_CHECK(writeFile(options.report, html ? reportHtml(records) : reportJson(records).dump(1)));
+        NABLA_CHECK(writeFile(options.report, html ? reportHtml(records, options.file) : reportJson(records, options.file).dump(1)));
     }
     if (!options.save.empty()) {
         ExportOptions exportOptions;

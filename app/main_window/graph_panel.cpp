@@ -23,7 +23,7 @@ using engine::Graph;
 using engine::NodeId;
 
 namespace {
-constexpr std::size_t kWorkerNodes = 500; // above this Graphviz is too slow (measured: docs/adr/0004)
+constexpr std::size_t kWorkerNodes = 300; // above this, and with scopes, Graphviz is slower or less clear than our own layout
 }
 
 /// One finished set of scenes, made on the thread.
@@ -308,7 +308,7 @@ void GraphPanel::show(const std::shared_ptr<Built>& built) {
 
 void GraphPanel::askWorker() {
     // Stepping repaints the same graph often: keep the places it has.
-    if (m_beforeGraph || m_state.step || m_afterView.scene.nodes.size() > kWorkerNodes || m_afterView.scene.nodes.empty())
+    if (m_beforeGraph || m_state.step || !m_afterView.scene.groups.empty() || m_afterView.scene.nodes.size() > kWorkerNodes || m_afterView.scene.nodes.empty())
         return;
     m_workerGeneration = m_generation;
     m_workerRequest = m_worker->request(layoutRequestOf(m_afterView.scene));

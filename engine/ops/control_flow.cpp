@@ -68,8 +68,15 @@ public:
     }
 
 private:
+    /// What the body declares of a value, or of the value that it is a mere copy of.
+    ValueType declaredType(ValueId id) const {
+        const Node* producer = m_body->producer(id);
+        const ValueType& type = m_body->value(id)->declared;
+        const bool known = type.isTensor() && type.shape;
+        return !known && producer && producer->is("Identity") && producer->input(0) ? declaredType(producer->input(0)) : type;
+    }
     Result<Tensor> nothing(std::size_t i, std::int64_t axis) const {
-        const ValueType& type = m_body->value(m_body->outputs()[m_first + i])->declared;
+        const ValueType type = declaredType(m_body->outputs()[m_first + i]);
         if (!type.isTensor() || !type.shape)
             return runError("scan output {} has no iteration, and the body does not declare its type and rank", i);
         Shape shape;

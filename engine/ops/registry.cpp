@@ -20,6 +20,8 @@
     FAMILY(gatherOps) \
     FAMILY(scatterOps) \
     FAMILY(padOps) \
+    FAMILY(uniqueOps) \
+    FAMILY(resizeOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \

@@ -15,17 +15,22 @@ namespace {
 
 /// Operators that only move or describe elements.
 bool computesNothing(const Node& node) {
-    static const std::unordered_set<std::string_view> kMovers = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice",
-        "Gather", "GatherElements", "GatherND", "Shape", "Size", "Constant", "ConstantOfShape", "Expand", "Tile", "Pad", "Cast", "CastLike", "Dropout",
-        "DepthToSpace", "SpaceToDepth", "If", "Loop", "Scan", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceConstruct", "SequenceEmpty",
-        "SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "SplitToSequence", "ConcatFromSequence", "ScatterElements", "ScatterND", "Range",
-        "EyeLike", "OneHot", "Trilu", "ReverseSequence", "BitCast"};
+    static const std::unordered_set<std::string_view> kMovers
+        = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice", "Gather",
+            "GatherElements", "GatherND", "Shape", "Size", "Constant", "ConstantOfShape", "Expand", "Tile", "Pad",
+            "Cast", "CastLike", "Dropout", "DepthToSpace", "SpaceToDepth", "If", "Loop", "Scan", "Optional",
+            "OptionalGetElement", "OptionalHasElement", "SequenceConstruct", "SequenceEmpty", "SequenceInsert",
+            "SequenceErase", "SequenceAt", "SequenceLength", "SplitToSequence", "ConcatFromSequence", "ScatterElements",
+            "ScatterND", "Range", "EyeLike", "OneHot", "Trilu", "ReverseSequence", "BitCast"};
     return node.domain.empty() && kMovers.contains(node.opType);
 }
 
 class Counter {
 public:
-    Counter(const Graph& main, const TypeMap& types, GraphCost& total) : m_main(main), m_types(types), m_total(total) { }
+    Counter(const Graph& main, const TypeMap& types, GraphCost& total)
+        : m_main(main)
+        , m_types(types)
+        , m_total(total) { }
 
     void count(const Graph& graph) {
         graph.forEachValue([&](const Value& value) {
@@ -49,7 +54,8 @@ private:
         m_total.parameterBytes += constant.bytes();
     }
 
-    void gather(const std::vector<ValueId>& values, std::vector<std::optional<Shape>>& shapes, std::vector<DType>& types, std::int64_t& bytes, bool& known) const {
+    void gather(const std::vector<ValueId>& values, std::vector<std::optional<Shape>>& shapes,
+        std::vector<DType>& types, std::int64_t& bytes, bool& known) const {
         for (const ValueId value : values) {
             const ValueType& type = value ? m_types.of(value) : kOmitted;
             shapes.push_back(type.isTensor() ? type.concreteShape() : std::nullopt);
@@ -82,8 +88,9 @@ private:
         m_total.nodes.emplace(node.id, cost);
     }
 
-    std::int64_t flops(const Node& node, const std::vector<std::optional<Shape>>& inputs, const std::vector<std::optional<Shape>>& outputs,
-        const std::vector<DType>& inputTypes, const std::vector<DType>& outputTypes) {
+    std::int64_t flops(const Node& node, const std::vector<std::optional<Shape>>& inputs,
+        const std::vector<std::optional<Shape>>& outputs, const std::vector<DType>& inputTypes,
+        const std::vector<DType>& outputTypes) {
         if (const Function* function = m_main.function(node))
             return function->body ? functionFlops(node, *function) : 0;
         const OpDef* op = findOp(node.opType, node.domain);

@@ -23,8 +23,15 @@ ModelInfoPtr newestInfo(const ModelInfo& info) {
 /// One graph of the model with its bodies: the main graph or a function.
 class Lifter {
 public:
-    Lifter(const Graph& root, std::string_view createdByPrefix, const DimBindings& dims, const JobControl& job, std::vector<LiftedNode>* lifted)
-        : m_root(root), m_prefix(createdByPrefix), m_dims(dims), m_job(job), m_lifted(lifted), m_opset(root.opset("")), m_info(newestInfo(root.info())) { }
+    Lifter(const Graph& root, std::string_view createdByPrefix, const DimBindings& dims, const JobControl& job,
+        std::vector<LiftedNode>* lifted)
+        : m_root(root)
+        , m_prefix(createdByPrefix)
+        , m_dims(dims)
+        , m_job(job)
+        , m_lifted(lifted)
+        , m_opset(root.opset(""))
+        , m_info(newestInfo(root.info())) { }
 
     Result<Graph> lift(const Graph& graph) {
         GraphEditor editor(graph);
@@ -77,10 +84,12 @@ private:
             if (schema->sinceVersion <= upgrade.through)
                 steps.push_back(&upgrade);
         }
-        std::stable_sort(steps.begin(), steps.end(), [](const Upgrade* a, const Upgrade* b) { return a->through < b->through; });
+        std::stable_sort(
+            steps.begin(), steps.end(), [](const Upgrade* a, const Upgrade* b) { return a->through < b->through; });
         for (const Upgrade* step : steps) {
             const NodePtr node = editor.graph().nodePtr(id);
-            if (!node || node->opType != original->opType) // became another operator, which is written in its newest form
+            if (!node
+                || node->opType != original->opType) // became another operator, which is written in its newest form
                 break;
             NABLA_CHECK(apply(editor, *step, node).in(describe(*node)));
         }
@@ -121,7 +130,9 @@ private:
             m_added.insert(m_added.begin(), original.id);
         if (m_lifted) {
             m_lifted->push_back({original.id, original.opType,
-                fmt::format("{} is {}-{} in opset {}; the newest is version {}", describe(original), original.opType, from, m_opset, to), std::move(m_added)});
+                fmt::format("{} is {}-{} in opset {}; the newest is version {}", describe(original), original.opType,
+                    from, m_opset, to),
+                std::move(m_added)});
         }
         m_added.clear();
     }
@@ -158,13 +169,15 @@ bool hasOldOpset(const Graph& graph) {
     return opset > 0 && opset < newestOpset("");
 }
 
-Result<Graph> liftOpset(const Graph& graph, std::string_view createdByPrefix, const DimBindings& dims, const JobControl& job, std::vector<LiftedNode>* lifted) {
+Result<Graph> liftOpset(const Graph& graph, std::string_view createdByPrefix, const DimBindings& dims,
+    const JobControl& job, std::vector<LiftedNode>* lifted) {
     if (!hasOldOpset(graph))
         return graph;
     return Lifter(graph, createdByPrefix, dims, job, lifted).lift(graph);
 }
 
-Result<GraphPtr> newestOperatorBody(const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
+Result<GraphPtr> newestOperatorBody(
+    const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
     NABLA_TRY(GraphPtr body, operatorBody(node, opset, inputTypes, ids));
     if (!body || !hasOldOpset(*body))
         return body;

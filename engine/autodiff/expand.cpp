@@ -20,7 +20,9 @@ constexpr int kMaxRounds = 64;
 
 class Expander {
 public:
-    Expander(const Graph& graph, std::shared_ptr<const TypeMap> types) : m_main(graph), m_types(std::move(types)) { }
+    Expander(const Graph& graph, std::shared_ptr<const TypeMap> types)
+        : m_main(graph)
+        , m_types(std::move(types)) { }
 
     /// Inlines the listed nodes of a graph where they need it; true when any was.
     Result<bool> expand(GraphEditor& editor, const std::vector<NodeId>& nodes) {
@@ -49,7 +51,8 @@ private:
         std::vector<ValueType> inputTypes;
         for (const ValueId input : node->inputs)
             inputTypes.push_back(input ? m_types->of(input) : ValueType{});
-        NABLA_TRY(const GraphPtr body, newestOperatorBody(*node, newestOpset(node->domain), inputTypes, editor.graph().ids()).in(describe(*node)));
+        NABLA_TRY(const GraphPtr body,
+            newestOperatorBody(*node, newestOpset(node->domain), inputTypes, editor.graph().ids()).in(describe(*node)));
         if (!body)
             return false;
         inlineCall(editor, id, *body, nullptr, std::make_shared<const std::string>("expand/" + node->opType));
@@ -81,7 +84,8 @@ private:
 };
 
 /// Nodes that a path from wrt to `of` runs through.
-std::vector<NodeId> nodesBetween(const Graph& graph, const std::vector<ValueId>& of, const std::vector<ValueId>& wrt, const std::shared_ptr<const TypeMap>& typeMap) {
+std::vector<NodeId> nodesBetween(const Graph& graph, const std::vector<ValueId>& of, const std::vector<ValueId>& wrt,
+    const std::shared_ptr<const TypeMap>& typeMap) {
     const std::vector<NodeId>& order = topologicalOrder(graph)->order;
     ValueTypes valueTypes(typeMap);
     const std::unordered_set<ValueId> reached = reachedFrom(graph, order, wrt, valueTypes);
@@ -101,7 +105,8 @@ std::vector<NodeId> nodesBetween(const Graph& graph, const std::vector<ValueId>&
 
 } // namespace
 
-Result<Graph> expandForGradient(const Graph& graph, const std::vector<ValueId>& of, const std::vector<ValueId>& wrt, const JobControl& job) {
+Result<Graph> expandForGradient(
+    const Graph& graph, const std::vector<ValueId>& of, const std::vector<ValueId>& wrt, const JobControl& job) {
     Graph current = graph;
     for (int round = 0; round < kMaxRounds; ++round) {
         NABLA_CHECK(job.check());

@@ -18,7 +18,9 @@ namespace nabla::engine {
 
 namespace {
 
-bool isFloatTensor(const ValueType& type) { return type.isTensor() && isDifferentiable(type.elementType); }
+bool isFloatTensor(const ValueType& type) {
+    return type.isTensor() && isDifferentiable(type.elementType);
+}
 
 Result<void> requireFloat(const Graph& graph, const TypeMap& typeMap, ValueId value, std::string_view role) {
     const Value* v = graph.value(value);
@@ -66,7 +68,11 @@ Result<std::vector<ValueId>> chooseWrt(const Graph& graph, const TypeMap& typeMa
 class JointBuilder {
 public:
     JointBuilder(const Graph& forward, const GradOptions& options)
-        : m_options(options), m_editor(forward), m_types(types(forward)), m_order(topologicalOrder(forward)->order), m_firstNode(forward.ids()->nextNode()) { }
+        : m_options(options)
+        , m_editor(forward)
+        , m_types(types(forward))
+        , m_order(topologicalOrder(forward)->order)
+        , m_firstNode(forward.ids()->nextNode()) { }
 
     Result<JointGraph> build(const std::vector<ValueId>& of, const std::vector<ValueId>& wrt) {
         SweepContext context{m_types, m_options.job, m_joint.notes};
@@ -109,7 +115,10 @@ private:
             return m_editor.addValue(std::move(spec));
         };
         const ValueId shape = made({.opType = "Shape", .inputs = {value}});
-        const ValueId filled = made({.opType = "ConstantOfShape", .inputs = {shape}, .attributes = {{"value", std::make_shared<const Tensor>(std::move(fill))}}, .outputNames = {name}});
+        const ValueId filled = made({.opType = "ConstantOfShape",
+            .inputs = {shape},
+            .attributes = {{"value", std::make_shared<const Tensor>(std::move(fill))}},
+            .outputNames = {name}});
         m_types.set(filled, type);
         return filled;
     }
@@ -122,7 +131,10 @@ private:
             ValueId gradient = sweep.cotangent(value);
             if (!gradient) {
                 m_joint.notes.push_back({Diagnostic::Severity::Info, {}, value,
-                    fmt::format("no differentiable path leads from \"{}\" to what is differentiated: its gradient is zero", name), false});
+                    fmt::format(
+                        "no differentiable path leads from \"{}\" to what is differentiated: its gradient is zero",
+                        name),
+                    false});
                 gradient = filledLike(value, 0, fmt::format("zero:{}", name));
             }
             gradient = ownOutput(gradient, taken);
@@ -134,7 +146,8 @@ private:
         m_editor.setOutputs(std::move(outputs));
     }
 
-    /// A value made by a backward node that no other output is: two inputs may share one cotangent, or it may be the seed itself.
+    /// A value made by a backward node that no other output is: two inputs may share one cotangent, or it may be the
+    /// seed itself.
     ValueId ownOutput(ValueId gradient, const std::unordered_set<ValueId>& taken) {
         const Node* producer = m_editor.graph().producer(gradient);
         if (producer && producer->id > m_firstNode && !taken.contains(gradient))
@@ -163,7 +176,8 @@ private:
             if (value.constant && value.id > m_firstValue)
                 constants.push_back(value.id);
         });
-        const auto isUsed = [&](ValueId value) { return value && (kept.contains(value) || !m_editor.consumers(value).empty()); };
+        const auto isUsed
+            = [&](ValueId value) { return value && (kept.contains(value) || !m_editor.consumers(value).empty()); };
         for (std::size_t i = made.size(); i-- > 0;) { // readers have higher ids than what they read
             const Node* node = m_editor.graph().node(made[i]);
             if (std::none_of(node->outputs.begin(), node->outputs.end(), isUsed))
@@ -189,7 +203,8 @@ private:
 
 Result<JointGraph> grad(const Graph& graph, const GradOptions& options) {
     if (graph.info().dialect != "onnx" || (graph.opset("") > 0 && graph.opset("") != newestOpset("")))
-        return runError("only a legalized graph has gradients: this one is {} opset {}, not ONNX opset {}", graph.info().dialect, graph.opset(""), newestOpset(""));
+        return runError("only a legalized graph has gradients: this one is {} opset {}, not ONNX opset {}",
+            graph.info().dialect, graph.opset(""), newestOpset(""));
     if (const auto order = topologicalOrder(graph); !order->inCycle.empty())
         return runError("{} is on or behind a cycle", describe(*graph.node(order->inCycle.front())));
     const std::shared_ptr<const TypeMap> typeMap = types(graph);

@@ -10,23 +10,24 @@
 namespace nabla::engine {
 
 struct GradOptions {
-    std::vector<ValueId> of;   ///< empty: every float output
-    std::vector<ValueId> wrt;  ///< empty: every float input and float initializer of rank >= 1
+    std::vector<ValueId> of; ///< empty: every float output
+    std::vector<ValueId> wrt; ///< empty: every float input and float initializer of rank >= 1
     /// Cotangents as extra inputs `cotangent:OUT`; otherwise they are ones.
     enum class Cotangents : bool { Ones, Inputs } cotangents = Cotangents::Inputs;
     JobControl job;
 };
 
 struct JointGraph {
-    Graph graph;                           ///< outputs: the original ones, then `grad:NAME` per wrt
-    std::map<ValueId, ValueId> gradientOf; ///< forward value -> its cotangent (wrt values and every float value on a path)
+    Graph graph; ///< outputs: the original ones, then `grad:NAME` per wrt
+    std::map<ValueId, ValueId>
+        gradientOf; ///< forward value -> its cotangent (wrt values and every float value on a path)
     std::map<ValueId, ValueId> cotangentInput; ///< output -> extra input
     std::vector<ValueId> wrt;
-    std::vector<Diagnostic> notes;         ///< paths that were cut, with the reason
+    std::vector<Diagnostic> notes; ///< paths that were cut, with the reason
 };
 
-/// The graph must be legalized (newest opset, functions are fine). A wrt value that no path reaches gets zeros and a note.
-/// Errors (Run): an operator without a rule, by node; (Usage): a value that is not there or not float.
+/// The graph must be legalized (newest opset, functions are fine). A wrt value that no path reaches gets zeros and a
+/// note. Errors (Run): an operator without a rule, by node; (Usage): a value that is not there or not float.
 Result<JointGraph> grad(const Graph& graph, const GradOptions& options);
 
 } // namespace nabla::engine

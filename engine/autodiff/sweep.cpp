@@ -10,7 +10,8 @@
 
 namespace nabla::engine {
 
-std::unordered_set<ValueId> reachedFrom(const Graph& graph, const std::vector<NodeId>& order, const std::vector<ValueId>& wrt, ValueTypes& types) {
+std::unordered_set<ValueId> reachedFrom(
+    const Graph& graph, const std::vector<NodeId>& order, const std::vector<ValueId>& wrt, ValueTypes& types) {
     std::unordered_set<ValueId> reached;
     for (const ValueId value : wrt) {
         if (value)
@@ -21,7 +22,8 @@ std::unordered_set<ValueId> reachedFrom(const Graph& graph, const std::vector<No
         if (!node)
             continue;
         const auto isReached = [&](ValueId value) { return value && reached.contains(value); };
-        if (std::none_of(node->inputs.begin(), node->inputs.end(), isReached) && std::none_of(node->captures.begin(), node->captures.end(), isReached))
+        if (std::none_of(node->inputs.begin(), node->inputs.end(), isReached)
+            && std::none_of(node->captures.begin(), node->captures.end(), isReached))
             continue;
         for (const ValueId output : node->outputs) {
             if (output && types.carriesGradient(graph, output))
@@ -31,8 +33,12 @@ std::unordered_set<ValueId> reachedFrom(const Graph& graph, const std::vector<No
     return reached;
 }
 
-ReverseSweep::ReverseSweep(SweepContext& context, GraphEditor& editor, std::vector<NodeId> order, const std::vector<ValueId>& wrt)
-    : m_context(context), m_editor(editor), m_order(std::move(order)), m_active(reachedFrom(editor.graph(), m_order, wrt, context.types)) { }
+ReverseSweep::ReverseSweep(
+    SweepContext& context, GraphEditor& editor, std::vector<NodeId> order, const std::vector<ValueId>& wrt)
+    : m_context(context)
+    , m_editor(editor)
+    , m_order(std::move(order))
+    , m_active(reachedFrom(editor.graph(), m_order, wrt, context.types)) { }
 
 void ReverseSweep::contribute(ValueId value, ValueId cotangent) {
     if (!value || !cotangent)
@@ -55,8 +61,9 @@ Result<ValueId> ReverseSweep::total(ValueId value) {
         const ValueType type = m_context.types.of(m_editor.graph(), value);
         const Node* producer = m_editor.graph().producer(value);
         if (type.kind == ValueType::Kind::Sequence || type.kind == ValueType::Kind::Optional)
-            return runError("value \"{}\" is a {} with {} readers on the way of the gradient, whose cotangents cannot be summed", m_editor.graph().value(value)->name,
-                type.text(), parts.size());
+            return runError(
+                "value \"{}\" is a {} with {} readers on the way of the gradient, whose cotangents cannot be summed",
+                m_editor.graph().value(value)->name, type.text(), parts.size());
         const Node* reader = m_editor.graph().producer(parts.back());
         NodeSpec spec;
         spec.opType = parts.size() == 2 ? "Add" : "Sum";
@@ -84,7 +91,8 @@ Result<void> ReverseSweep::run() {
             NABLA_CHECK(m_context.job.check());
         NABLA_CHECK(visit(m_order[i]));
     }
-    // Inputs and initializers have no node at which their sum would be made; in order of id, so that the graph is the same every time.
+    // Inputs and initializers have no node at which their sum would be made; in order of id, so that the graph is the
+    // same every time.
     std::vector<ValueId> rest;
     for (const auto& [value, parts] : m_contributions) {
         if (!m_totals.contains(value))
@@ -128,10 +136,12 @@ Result<void> ReverseSweep::visit(NodeId id) {
     return {};
 }
 
-Result<std::vector<ValueId>> ReverseSweep::applyRule(const Node& node, const std::vector<ValueId>& outputGrads, const std::vector<bool>& wanted) {
+Result<std::vector<ValueId>> ReverseSweep::applyRule(
+    const Node& node, const std::vector<ValueId>& outputGrads, const std::vector<bool>& wanted) {
     const OpDef* op = findOp(node.opType, node.domain);
     if (!op)
-        return runError("no gradient rule is known for operator {}", node.domain.empty() ? node.opType : node.domain + "." + node.opType);
+        return runError("no gradient rule is known for operator {}",
+            node.domain.empty() ? node.opType : node.domain + "." + node.opType);
     const GradientFunction rule = op->gradient.rule();
     if (!rule && op->gradient.usesBody())
         return runError("the gradient of {} goes through its body, but there is none for these inputs", node.opType);

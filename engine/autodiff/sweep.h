@@ -24,7 +24,8 @@ struct SweepContext {
 class ReverseSweep {
 public:
     /// `order`: forward nodes, producers first. A gradient is carried only between `wrt` and the seeds.
-    ReverseSweep(SweepContext& context, GraphEditor& editor, std::vector<NodeId> order, const std::vector<ValueId>& wrt);
+    ReverseSweep(
+        SweepContext& context, GraphEditor& editor, std::vector<NodeId> order, const std::vector<ValueId>& wrt);
 
     /// Adds a cotangent that arrives from outside.
     void seed(ValueId value, ValueId cotangent) { contribute(value, cotangent); }
@@ -39,7 +40,8 @@ private:
     void contribute(ValueId value, ValueId cotangent);
     Result<ValueId> total(ValueId value);
     Result<void> visit(NodeId id);
-    Result<std::vector<ValueId>> applyRule(const Node& node, const std::vector<ValueId>& outputGrads, const std::vector<bool>& wanted);
+    Result<std::vector<ValueId>> applyRule(
+        const Node& node, const std::vector<ValueId>& outputGrads, const std::vector<bool>& wanted);
     Result<std::vector<ValueId>> bodyVjp(const BodyVjpRequest& request);
 
     SweepContext& m_context;
@@ -51,6 +53,7 @@ private:
 };
 
 /// Values reached from `wrt` over `order`, as far as a gradient can flow.
-std::unordered_set<ValueId> reachedFrom(const Graph& graph, const std::vector<NodeId>& order, const std::vector<ValueId>& wrt, ValueTypes& types);
+std::unordered_set<ValueId> reachedFrom(
+    const Graph& graph, const std::vector<NodeId>& order, const std::vector<ValueId>& wrt, ValueTypes& types);
 
 } // namespace nabla::engine

@@ -22,7 +22,8 @@ void ValueTypes::infer(const Graph& graph, const Node& node) {
         inputs.constants.push_back(input ? graph.constant(input) : nullptr);
         inputs.shapeData.emplace_back();
     }
-    const BodyInference noBodies = [](const GraphPtr&, const std::vector<ValueType>&) -> Result<std::vector<ValueType>> {
+    const BodyInference noBodies
+        = [](const GraphPtr&, const std::vector<ValueType>&) -> Result<std::vector<ValueType>> {
         return runError("types of bodies are declared by the rules that make them");
     };
     auto outputs = inferNodeTypes(graph, node, inputs, noBodies);
@@ -75,7 +76,8 @@ bool ValueTypes::carriesGradient(const Graph& graph, ValueId value) {
     const ValueType* type = &of(graph, value);
     while ((type->kind == ValueType::Kind::Sequence || type->kind == ValueType::Kind::Optional) && type->element)
         type = type->element.get();
-    return type->kind == ValueType::Kind::Unknown || (type->isTensor() && (type->elementType == DType::Undefined || isDifferentiable(type->elementType)));
+    return type->kind == ValueType::Kind::Unknown
+        || (type->isTensor() && (type->elementType == DType::Undefined || isDifferentiable(type->elementType)));
 }
 
 } // namespace nabla::engine

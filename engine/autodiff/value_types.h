@@ -1,4 +1,5 @@
-// ValueTypes: types while a joint graph is being built: known ones of the forward graph, others inferred when first asked for.
+// ValueTypes: types while a joint graph is being built: known ones of the forward graph, others inferred when first
+// asked for.
 #pragma once
 
 #include <memory>
@@ -12,9 +13,11 @@ namespace nabla::engine {
 /// Ids are unique in a document, so one object serves the joint graph and every backward body.
 class ValueTypes {
 public:
-    explicit ValueTypes(std::shared_ptr<const TypeMap> forward) : m_forward(std::move(forward)) { }
+    explicit ValueTypes(std::shared_ptr<const TypeMap> forward)
+        : m_forward(std::move(forward)) { }
 
-    /// By what was set, the forward graph's inference, the declaration, or inference from the producer (iterative: chains may be long).
+    /// By what was set, the forward graph's inference, the declaration, or inference from the producer (iterative:
+    /// chains may be long).
     const ValueType& of(const Graph& graph, ValueId value);
     void set(ValueId value, ValueType type) { m_known[value] = std::move(type); }
     /// Copies of values have the types of what they were copied from.

@@ -9,8 +9,12 @@ namespace {
 
 class Copier {
 public:
-    Copier(GraphEditor& editor, const Graph& source, const CopyOptions& options, std::unordered_map<ValueId, ValueId>& values)
-        : m_editor(editor), m_source(source), m_options(options), m_values(values) { }
+    Copier(GraphEditor& editor, const Graph& source, const CopyOptions& options,
+        std::unordered_map<ValueId, ValueId>& values)
+        : m_editor(editor)
+        , m_source(source)
+        , m_options(options)
+        , m_values(values) { }
 
     void bind(ValueId formal, ValueId actual) { m_values[formal] = actual; }
 
@@ -65,7 +69,8 @@ private:
     }
 
     void copyAttribute(const Attribute& attribute, std::vector<Attribute>& out) {
-        if (const auto* reference = std::get_if<AttributeReference>(&attribute.value); reference && m_options.attribute) {
+        if (const auto* reference = std::get_if<AttributeReference>(&attribute.value);
+            reference && m_options.attribute) {
             if (auto value = m_options.attribute(*reference))
                 out.push_back({attribute.name, std::move(*value)});
         } else if (const auto* body = std::get_if<GraphPtr>(&attribute.value); body && *body) {
@@ -108,7 +113,9 @@ private:
     std::unordered_map<ValueId, ValueId>& m_values;
 };
 
-ValueId at(const std::vector<ValueId>& list, std::size_t i) { return i < list.size() ? list[i] : ValueId{}; }
+ValueId at(const std::vector<ValueId>& list, std::size_t i) {
+    return i < list.size() ? list[i] : ValueId{};
+}
 
 } // namespace
 
@@ -119,7 +126,8 @@ CopiedGraph copyInto(GraphEditor& editor, const Graph& source, const CopyOptions
         copier.bind(source.inputs()[i], at(options.inputs, i));
     for (std::size_t i = 0; i < source.captures().size(); ++i)
         copier.bind(source.captures()[i], at(options.captures, i));
-    // An output that a node of the source makes becomes the wanted value itself; anything else is handed on by an Identity below.
+    // An output that a node of the source makes becomes the wanted value itself; anything else is handed on by an
+    // Identity below.
     std::vector<bool> bound(source.outputs().size());
     for (std::size_t i = 0; i < source.outputs().size(); ++i) {
         const ValueId output = source.outputs()[i];
@@ -147,7 +155,8 @@ CopiedGraph copyInto(GraphEditor& editor, const Graph& source, const CopyOptions
     return result;
 }
 
-CopiedGraph inlineCall(GraphEditor& editor, NodeId call, const Graph& body, const Function* function, std::shared_ptr<const std::string> createdBy) {
+CopiedGraph inlineCall(GraphEditor& editor, NodeId call, const Graph& body, const Function* function,
+    std::shared_ptr<const std::string> createdBy) {
     const NodePtr node = editor.graph().nodePtr(call);
     CopyOptions options;
     options.inputs = node->inputs;

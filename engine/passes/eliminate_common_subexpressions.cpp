@@ -23,7 +23,8 @@ constexpr std::int64_t kMaxComparedBytes = 1 << 20;
 bool sameTensor(const TensorPtr& a, const TensorPtr& b) {
     if (a == b)
         return true;
-    if (!a || !b || a->dtype() != b->dtype() || a->shape() != b->shape() || a->bytes() > kMaxComparedBytes || a->dtype() == DType::String)
+    if (!a || !b || a->dtype() != b->dtype() || a->shape() != b->shape() || a->bytes() > kMaxComparedBytes
+        || a->dtype() == DType::String)
         return false;
     return a->bytes() == 0 || std::memcmp(a->raw(), b->raw(), static_cast<std::size_t>(a->bytes())) == 0;
 }
@@ -42,13 +43,15 @@ bool sameAttribute(const AttributeValue& a, const AttributeValue& b) {
         return sameBits(*number, std::get<float>(b));
     if (const auto* numbers = std::get_if<std::vector<float>>(&a)) {
         const auto& others = std::get<std::vector<float>>(b);
-        return std::equal(numbers->begin(), numbers->end(), others.begin(), others.end(), [](float x, float y) { return sameBits(x, y); });
+        return std::equal(numbers->begin(), numbers->end(), others.begin(), others.end(),
+            [](float x, float y) { return sameBits(x, y); });
     }
     return a == b; // graphs and sparse tensors by identity
 }
 
 bool sameComputation(const Node& a, const Node& b) {
-    if (a.opType != b.opType || a.domain != b.domain || a.overload != b.overload || a.inputs != b.inputs || a.attributes.size() != b.attributes.size() || a.outputs.size() != b.outputs.size())
+    if (a.opType != b.opType || a.domain != b.domain || a.overload != b.overload || a.inputs != b.inputs
+        || a.attributes.size() != b.attributes.size() || a.outputs.size() != b.outputs.size())
         return false;
     for (const Attribute& attribute : a.attributes) {
         const Attribute* other = b.attribute(attribute.name);
@@ -71,7 +74,9 @@ std::size_t hashOf(const Node& node) {
 
 class CommonSubexpressions {
 public:
-    CommonSubexpressions(const Graph& main, PassContext& context) : m_main(main), m_context(context) { }
+    CommonSubexpressions(const Graph& main, PassContext& context)
+        : m_main(main)
+        , m_context(context) { }
 
     Result<std::optional<Graph>> merge(const Graph& graph) {
         NABLA_CHECK(m_context.job.check());
@@ -99,13 +104,17 @@ private:
                 const TensorPtr tensor = editor.graph().constant(id);
                 if (tensor->bytes() > kMaxComparedBytes)
                     continue;
-                auto& same = byContent[std::hash<std::string_view>{}({reinterpret_cast<const char*>(tensor->raw()), static_cast<std::size_t>(tensor->bytes())})];
-                const auto first = std::find_if(same.begin(), same.end(), [&](ValueId other) { return sameTensor(editor.graph().constant(other), tensor); });
+                auto& same = byContent[std::hash<std::string_view>{}(
+                    {reinterpret_cast<const char*>(tensor->raw()), static_cast<std::size_t>(tensor->bytes())})];
+                const auto first = std::find_if(same.begin(), same.end(),
+                    [&](ValueId other) { return sameTensor(editor.graph().constant(other), tensor); });
                 if (first == same.end()) {
                     same.push_back(id);
                     continue;
                 }
-                m_context.record("same-initializer", {}, {}, fmt::format("initializers \"{}\" and \"{}\" hold the same elements", editor.graph().value(*first)->name, editor.graph().value(id)->name));
+                m_context.record("same-initializer", {}, {},
+                    fmt::format("initializers \"{}\" and \"{}\" hold the same elements",
+                        editor.graph().value(*first)->name, editor.graph().value(id)->name));
                 editor.replaceUses(id, *first);
                 editor.removeValue(id);
                 changed = true;
@@ -122,7 +131,8 @@ private:
             if (!node->bodies().empty() || isRandom(m_main, *node))
                 continue;
             auto& candidates = seen[hashOf(*node)];
-            const auto first = std::find_if(candidates.begin(), candidates.end(), [&](NodeId other) { return sameComputation(*editor.graph().node(other), *node); });
+            const auto first = std::find_if(candidates.begin(), candidates.end(),
+                [&](NodeId other) { return sameComputation(*editor.graph().node(other), *node); });
             if (first == candidates.end()) {
                 candidates.push_back(id);
                 continue;
@@ -135,13 +145,16 @@ private:
     bool mergeInto(GraphEditor& editor, const Node& first, const Node& second) {
         for (std::size_t i = 0; i < second.outputs.size(); ++i) {
             if (second.outputs[i] && !editor.canReplace(second.outputs[i], first.outputs[i])) {
-                m_context.nearMiss("same-node", second.id, fmt::format("it gives the output \"{}\" its name, which {} cannot give too", editor.graph().value(second.outputs[i])->name, describe(first)));
+                m_context.nearMiss("same-node", second.id,
+                    fmt::format("it gives the output \"{}\" its name, which {} cannot give too",
+                        editor.graph().value(second.outputs[i])->name, describe(first)));
                 return false;
             }
         }
         const std::vector<ValueId> kept = first.outputs; // replaceUses makes new node objects
         const NodeId removed = second.id;
-        m_context.record("same-node", {removed}, {}, fmt::format("{} computes what {} computed", describe(second), describe(first)));
+        m_context.record(
+            "same-node", {removed}, {}, fmt::format("{} computes what {} computed", describe(second), describe(first)));
         for (std::size_t i = 0; i < kept.size(); ++i) {
             if (i < second.outputs.size() && second.outputs[i])
                 editor.replaceUses(second.outputs[i], kept[i]);

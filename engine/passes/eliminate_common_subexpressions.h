@@ -5,8 +5,9 @@
 
 namespace nabla::engine {
 
-/// Nodes with the same operator, attributes and inputs become one, equal initializers too. Random operators and nodes with bodies are left
-/// alone: two draws are two draws. An output keeps its own node where its name cannot be taken over.
+/// Nodes with the same operator, attributes and inputs become one, equal initializers too. Random operators and nodes
+/// with bodies are left alone: two draws are two draws. An output keeps its own node where its name cannot be taken
+/// over.
 Result<Graph> eliminateCommonSubexpressions(const Graph& graph, PassContext& context);
 
 } // namespace nabla::engine

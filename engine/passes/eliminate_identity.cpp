@@ -11,14 +11,24 @@ namespace nabla::engine {
 
 namespace {
 
-std::optional<std::string> nameKept(RewriteSite& s) { return redirectGuard(s, s.node().input(0)); }
-Applied handOn(RewriteSite& s, std::string why) { return redirect(s, s.node().input(0), std::move(why)); }
+std::optional<std::string> nameKept(RewriteSite& s) {
+    return redirectGuard(s, s.node().input(0));
+}
+Applied handOn(RewriteSite& s, std::string why) {
+    return redirect(s, s.node().input(0), std::move(why));
+}
 
-bool hasInput(RewriteSite& s) { return s.node().input(0) && s.node().output(0); }
+bool hasInput(RewriteSite& s) {
+    return s.node().input(0) && s.node().output(0);
+}
 
-Applied removeIdentity(RewriteSite& s) { return handOn(s, "its output is its input"); }
+Applied removeIdentity(RewriteSite& s) {
+    return handOn(s, "its output is its input");
+}
 
-bool isDropout(RewriteSite& s) { return hasInput(s); }
+bool isDropout(RewriteSite& s) {
+    return hasInput(s);
+}
 std::optional<std::string> dropoutInference(RewriteSite& s) {
     const Node& n = s.node();
     if (n.input(2)) {
@@ -32,18 +42,29 @@ std::optional<std::string> dropoutInference(RewriteSite& s) {
         return "its mask is read";
     return nameKept(s);
 }
-Applied removeDropout(RewriteSite& s) { return handOn(s, "at inference it hands its input on"); }
+Applied removeDropout(RewriteSite& s) {
+    return handOn(s, "at inference it hands its input on");
+}
 
 bool isCastToSame(RewriteSite& s) {
     return hasInput(s) && s.type(s.node().input(0)).isTensor()
-        && static_cast<std::int64_t>(s.type(s.node().input(0)).elementType) == s.node().intAttribute("to", 0) && s.node().intAttribute("to", 0) != 0;
+        && static_cast<std::int64_t>(s.type(s.node().input(0)).elementType) == s.node().intAttribute("to", 0)
+        && s.node().intAttribute("to", 0) != 0;
 }
-Applied removeCast(RewriteSite& s) { return handOn(s, fmt::format("its input is {} already", name(s.type(s.node().input(0)).elementType))); }
+Applied removeCast(RewriteSite& s) {
+    return handOn(s, fmt::format("its input is {} already", name(s.type(s.node().input(0)).elementType)));
+}
 
-bool isSameShape(RewriteSite& s) { return hasInput(s) && s.sameShape(s.node().input(0), s.node().output(0)); }
-Applied removeSameShape(RewriteSite& s) { return handOn(s, fmt::format("its input has the shape {} already", toString(*s.type(s.node().input(0)).shape))); }
+bool isSameShape(RewriteSite& s) {
+    return hasInput(s) && s.sameShape(s.node().input(0), s.node().output(0));
+}
+Applied removeSameShape(RewriteSite& s) {
+    return handOn(s, fmt::format("its input has the shape {} already", toString(*s.type(s.node().input(0)).shape)));
+}
 
-bool isWholeSlice(RewriteSite& s) { return isSameShape(s); }
+bool isWholeSlice(RewriteSite& s) {
+    return isSameShape(s);
+}
 std::optional<std::string> stepsAreOne(RewriteSite& s) {
     if (s.node().input(4)) {
         const auto steps = s.ints(s.node().input(4));
@@ -67,28 +88,40 @@ bool isPlainTranspose(RewriteSite& s) {
     }
     return true;
 }
-Applied removeTranspose(RewriteSite& s) { return handOn(s, "its permutation leaves every axis where it is"); }
+Applied removeTranspose(RewriteSite& s) {
+    return handOn(s, "its permutation leaves every axis where it is");
+}
 
 bool isZeroPad(RewriteSite& s) {
     const auto pads = hasInput(s) ? s.ints(s.node().input(1)) : std::nullopt;
     return pads && std::all_of(pads->begin(), pads->end(), [](std::int64_t p) { return p == 0; });
 }
-Applied removePad(RewriteSite& s) { return handOn(s, "it pads by nothing"); }
+Applied removePad(RewriteSite& s) {
+    return handOn(s, "it pads by nothing");
+}
 
 bool isTileOnce(RewriteSite& s) {
     const auto repeats = hasInput(s) ? s.ints(s.node().input(1)) : std::nullopt;
     return repeats && std::all_of(repeats->begin(), repeats->end(), [](std::int64_t r) { return r == 1; });
 }
-Applied removeTile(RewriteSite& s) { return handOn(s, "it repeats every axis once"); }
+Applied removeTile(RewriteSite& s) {
+    return handOn(s, "it repeats every axis once");
+}
 
-bool isOfOne(RewriteSite& s) { return hasInput(s) && s.node().inputs.size() == 1; }
-Applied removeOfOne(RewriteSite& s) { return handOn(s, "it has one input"); }
+bool isOfOne(RewriteSite& s) {
+    return hasInput(s) && s.node().inputs.size() == 1;
+}
+Applied removeOfOne(RewriteSite& s) {
+    return handOn(s, "it has one input");
+}
 
 bool hasNoAxes(RewriteSite& s) {
     const auto axes = hasInput(s) ? s.ints(s.node().input(1)) : std::nullopt;
     return axes && axes->empty();
 }
-Applied removeNoAxes(RewriteSite& s) { return handOn(s, "it names no axis"); }
+Applied removeNoAxes(RewriteSite& s) {
+    return handOn(s, "it names no axis");
+}
 
 constexpr RewriteRule kRules[] = {
     {"identity", "Identity", hasInput, nameKept, removeIdentity},
@@ -112,6 +145,8 @@ constexpr RewriteRule kRules[] = {
 
 } // namespace
 
-Result<Graph> eliminateIdentity(const Graph& graph, PassContext& context) { return applyRules(graph, context, kRules); }
+Result<Graph> eliminateIdentity(const Graph& graph, PassContext& context) {
+    return applyRules(graph, context, kRules);
+}
 
 } // namespace nabla::engine

@@ -17,7 +17,8 @@ namespace {
 /// Size of each function when all is expanded, by depth-first search; a call back into an open one is recursion.
 class CallGraph {
 public:
-    explicit CallGraph(const Graph& main) : m_main(main) { }
+    explicit CallGraph(const Graph& main)
+        : m_main(main) { }
 
     /// Nodes of the graph with every call expanded, saturating.
     Result<std::size_t> expandedNodes(const Graph& graph) {
@@ -69,7 +70,9 @@ private:
 
 class FunctionExpander {
 public:
-    FunctionExpander(const Graph& main, PassContext& context) : m_main(main), m_context(context) { }
+    FunctionExpander(const Graph& main, PassContext& context)
+        : m_main(main)
+        , m_context(context) { }
 
     Result<std::optional<Graph>> expand(const Graph& graph) {
         NABLA_CHECK(m_context.job.check());
@@ -100,7 +103,9 @@ private:
         const NodePtr call = editor.graph().nodePtr(id);
         const Function* function = m_main.function(*call);
         CopiedGraph copied = inlineCall(editor, id, *function->body, function, m_context.createdBy(function->name));
-        m_context.record("inline-call", {id}, std::move(copied.nodes), fmt::format("{} calls the model's own function {}", describe(*call), functionKey(function->domain, function->name, function->overload)));
+        m_context.record("inline-call", {id}, std::move(copied.nodes),
+            fmt::format("{} calls the model's own function {}", describe(*call),
+                functionKey(function->domain, function->name, function->overload)));
     }
 
     const Graph& m_main;
@@ -118,7 +123,8 @@ Result<Graph> expandFunctions(const Graph& graph, PassContext& context) {
     NABLA_TRY(std::optional<Graph> expanded, FunctionExpander(graph, context).expand(graph));
     GraphEditor editor(expanded ? std::move(*expanded) : graph);
     editor.setFunctions({}); // nothing calls them any more
-    context.record("drop-definitions", {}, {}, fmt::format("nothing calls the {} function definitions any more", graph.functions().size()));
+    context.record("drop-definitions", {}, {},
+        fmt::format("nothing calls the {} function definitions any more", graph.functions().size()));
     return editor.finish();
 }
 

@@ -18,9 +18,13 @@ const Node* convBefore(RewriteSite& s) {
     return conv && conv->is("Conv") && s.node().output(0) ? conv : nullptr;
 }
 
-bool isConvBatchNorm(RewriteSite& s) { return convBefore(s) != nullptr; }
+bool isConvBatchNorm(RewriteSite& s) {
+    return convBefore(s) != nullptr;
+}
 
-bool isFloatConstant(const TensorPtr& tensor) { return tensor && (tensor->dtype() == DType::Float32 || tensor->dtype() == DType::Float64); }
+bool isFloatConstant(const TensorPtr& tensor) {
+    return tensor && (tensor->dtype() == DType::Float32 || tensor->dtype() == DType::Float64);
+}
 
 std::optional<std::string> guard(RewriteSite& s) {
     const Node& norm = s.node();
@@ -42,9 +46,11 @@ std::optional<std::string> guard(RewriteSite& s) {
         if (!isFloatConstant(parameter))
             return fmt::format("parameter {} of the normalization is no float constant", i);
         if (parameter->elementCount() != channels)
-            return fmt::format("{} output channels, but parameter {} of the normalization has {} elements", channels, i, parameter->elementCount());
+            return fmt::format("{} output channels, but parameter {} of the normalization has {} elements", channels, i,
+                parameter->elementCount());
     }
-    if (conv.input(2) && (!isFloatConstant(s.constant(conv.input(2))) || s.constant(conv.input(2))->elementCount() != channels))
+    if (conv.input(2)
+        && (!isFloatConstant(s.constant(conv.input(2))) || s.constant(conv.input(2))->elementCount() != channels))
         return fmt::format("the bias of {} is no float constant of {} elements", describe(conv), channels);
     return std::nullopt;
 }
@@ -60,33 +66,40 @@ Applied fold(RewriteSite& s) {
     const Node norm = s.node();
     const Node conv = *convBefore(s);
     const TensorPtr weight = s.constant(conv.input(1)), bias = conv.input(2) ? s.constant(conv.input(2)) : nullptr;
-    const TensorPtr scale = s.constant(norm.input(1)), shift = s.constant(norm.input(2)), mean = s.constant(norm.input(3)), variance = s.constant(norm.input(4));
+    const TensorPtr scale = s.constant(norm.input(1)), shift = s.constant(norm.input(2)),
+                    mean = s.constant(norm.input(3)), variance = s.constant(norm.input(4));
     const auto epsilon = static_cast<double>(norm.floatAttribute("epsilon", 1e-5F));
     const std::int64_t channels = weight->dim(0);
     const std::int64_t perChannel = channels == 0 ? 0 : weight->elementCount() / channels;
-    std::vector<double> newWeight(static_cast<std::size_t>(weight->elementCount())), newBias(static_cast<std::size_t>(channels));
+    std::vector<double> newWeight(static_cast<std::size_t>(weight->elementCount())),
+        newBias(static_cast<std::size_t>(channels));
     for (std::int64_t c = 0; c < channels; ++c) {
         const double factor = scale->asDouble(c) / std::sqrt(variance->asDouble(c) + epsilon);
         for (std::int64_t i = 0; i < perChannel; ++i)
             newWeight[static_cast<std::size_t>(c * perChannel + i)] = weight->asDouble(c * perChannel + i) * factor;
-        newBias[static_cast<std::size_t>(c)] = ((bias ? bias->asDouble(c) : 0.0) - mean->asDouble(c)) * factor + shift->asDouble(c);
+        newBias[static_cast<std::size_t>(c)]
+            = ((bias ? bias->asDouble(c) : 0.0) - mean->asDouble(c)) * factor + shift->asDouble(c);
     }
     const std::string base = s.name(conv.input(1));
     Node folded = conv;
-    folded.inputs = {conv.inputs[0], s.editor.addInitializer(base + ".folded", filled(*weight, weight->shape(), newWeight)),
-        s.editor.addInitializer(base + ".folded_bias", filled(*weight, {channels}, newBias))};
+    folded.inputs
+        = {conv.inputs[0], s.editor.addInitializer(base + ".folded", filled(*weight, weight->shape(), newWeight)),
+            s.editor.addInitializer(base + ".folded_bias", filled(*weight, {channels}, newBias))};
     folded.createdBy = s.context.createdBy("conv-batch-norm");
     folded.origins.insert(folded.origins.end(), norm.origins.begin(), norm.origins.end());
     s.editor.replaceNode(std::move(folded));
     s.editor.removeNodeKeepingOutputs(norm.id);
     s.editor.takeOver(norm.outputs[0], conv.outputs[0]);
-    return {{conv.id, norm.id}, {conv.id}, fmt::format("{} is the only reader of {}, and all parameters are constant", describe(norm), describe(conv))};
+    return {{conv.id, norm.id}, {conv.id},
+        fmt::format("{} is the only reader of {}, and all parameters are constant", describe(norm), describe(conv))};
 }
 
 constexpr RewriteRule kRules[] = {{"conv-batch-norm", "BatchNormalization", isConvBatchNorm, guard, fold}};
 
 } // namespace
 
-Result<Graph> foldBatchNorm(const Graph& graph, PassContext& context) { return applyRules(graph, context, kRules); }
+Result<Graph> foldBatchNorm(const Graph& graph, PassContext& context) {
+    return applyRules(graph, context, kRules);
+}
 
 } // namespace nabla::engine

@@ -18,7 +18,10 @@ namespace {
 
 class Folder {
 public:
-    Folder(const Graph& main, PassContext& context) : m_main(main), m_context(context), m_types(types(main)) { }
+    Folder(const Graph& main, PassContext& context)
+        : m_main(main)
+        , m_context(context)
+        , m_types(types(main)) { }
 
     Result<std::optional<Graph>> fold(const Graph& graph) {
         GraphEditor editor(graph);
@@ -43,7 +46,8 @@ private:
         if (auto known = inputs ? std::nullopt : fromTypes(*node)) {
             if (!mayReplace(editor, *node, "known-before-running"))
                 return false;
-            place(editor, *node, std::move(*known), "known-before-running", fmt::format("shape arithmetic gives the result of {} before running", describe(*node)));
+            place(editor, *node, std::move(*known), "known-before-running",
+                fmt::format("shape arithmetic gives the result of {} before running", describe(*node)));
             return true;
         }
         const bool random = inputs && isRandom(m_main, *node);
@@ -60,7 +64,8 @@ private:
         if (!results)
             return false;
         place(editor, *node, std::move(*results), isConstant ? "constant-node" : "all-inputs-constant",
-            isConstant ? "a Constant node is an initializer" : fmt::format("every input of {} is constant", describe(*node)));
+            isConstant ? "a Constant node is an initializer"
+                       : fmt::format("every input of {} is constant", describe(*node)));
         return true;
     }
 
@@ -81,13 +86,17 @@ private:
     bool mayReplace(const GraphEditor& editor, const Node& node, std::string_view rule) {
         for (const ValueId output : node.outputs) {
             if (output && editor.isOutput(output)) {
-                m_context.nearMiss(std::string(rule), node.id, fmt::format("it makes the output \"{}\", and an output is made by a node", editor.graph().value(output)->name));
+                m_context.nearMiss(std::string(rule), node.id,
+                    fmt::format("it makes the output \"{}\", and an output is made by a node",
+                        editor.graph().value(output)->name));
                 return false;
             }
             const ValueType& type = output ? m_types->of(output) : kUnknown;
             if (const auto shape = type.isTensor() ? type.concreteShape() : std::nullopt) {
                 if (tooLarge(type.elementType, *shape)) {
-                    m_context.nearMiss(std::string(rule), node.id, fmt::format("its result {} is above the limit of {} bytes", type.text(), m_context.foldLimitBytes));
+                    m_context.nearMiss(std::string(rule), node.id,
+                        fmt::format(
+                            "its result {} is above the limit of {} bytes", type.text(), m_context.foldLimitBytes));
                     return false;
                 }
             }
@@ -115,18 +124,21 @@ private:
         return inputs;
     }
 
-    std::optional<std::vector<TensorPtr>> run(const GraphEditor& editor, const Node& node, const OpDef& op, const std::vector<RuntimeValue>& inputs) {
+    std::optional<std::vector<TensorPtr>> run(
+        const GraphEditor& editor, const Node& node, const OpDef& op, const std::vector<RuntimeValue>& inputs) {
         std::vector<RuntimeValue> outputs(node.outputs.size());
         KernelContext kernel(node, editor.graph().opset(node.domain), inputs, outputs);
         kernel.job = &m_context.job;
         kernel.place = [this](std::size_t, DType type, const Shape& shape) -> Result<Tensor> {
             if (tooLarge(type, shape))
-                return runError("a result of shape {} is above the limit of {} bytes", toString(shape), m_context.foldLimitBytes);
+                return runError(
+                    "a result of shape {} is above the limit of {} bytes", toString(shape), m_context.foldLimitBytes);
             return Tensor::make(type, shape);
         };
         const Result<void> done = op.run.run()(kernel);
         if (!done) {
-            m_context.nearMiss("all-inputs-constant", node.id, fmt::format("it cannot be computed: {}", done.error().message()));
+            m_context.nearMiss(
+                "all-inputs-constant", node.id, fmt::format("it cannot be computed: {}", done.error().message()));
             return std::nullopt;
         }
         std::vector<TensorPtr> results;
@@ -138,7 +150,8 @@ private:
         return results;
     }
 
-    void place(GraphEditor& editor, const Node& node, std::vector<TensorPtr> results, std::string rule, std::string reason) {
+    void place(
+        GraphEditor& editor, const Node& node, std::vector<TensorPtr> results, std::string rule, std::string reason) {
         m_context.record(std::move(rule), {node.id}, {}, std::move(reason));
         const std::vector<ValueId> outputs = node.outputs;
         editor.removeNodeKeepingOutputs(node.id);

@@ -42,7 +42,9 @@ Result<std::vector<const PassDef*>> choose(const PipelineOptions& options) {
                 return usageError("no pass is called \"{}\"", name);
         }
     }
-    const auto has = [](const std::vector<std::string>& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); };
+    const auto has = [](const std::vector<std::string>& list, std::string_view name) {
+        return std::find(list.begin(), list.end(), name) != list.end();
+    };
     std::vector<const PassDef*> chosen;
     for (const PassDef& pass : allPasses()) {
         // Everything else reads newest operators only, so the first pass is not a matter of choice.
@@ -88,7 +90,8 @@ Result<std::vector<PassRecord>> runPasses(const Graph& graph, const PipelineOpti
         const auto start = std::chrono::steady_clock::now();
         Result<Graph> result = pass.run(current, context);
         PassRecord record;
-        record.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+        record.milliseconds
+            = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
         record.pass = pass.name;
         record.before = current;
         record.after = result ? *result : current;

@@ -10,8 +10,9 @@ namespace nabla::engine {
 
 namespace {
 
-constexpr std::array kRandom = {std::string_view("RandomNormal"), std::string_view("RandomNormalLike"), std::string_view("RandomUniform"), std::string_view("RandomUniformLike"),
-    std::string_view("Multinomial"), std::string_view("Bernoulli")};
+constexpr std::array kRandom
+    = {std::string_view("RandomNormal"), std::string_view("RandomNormalLike"), std::string_view("RandomUniform"),
+        std::string_view("RandomUniformLike"), std::string_view("Multinomial"), std::string_view("Bernoulli")};
 
 bool random(const Graph& main, const Graph& graph, const Node& node, std::set<const Function*>& open);
 

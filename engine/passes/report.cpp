@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-
 namespace nabla::engine {
 
 namespace {
@@ -18,8 +17,8 @@ using nlohmann::json;
 struct Row {
     std::int64_t nodesBefore = 0, nodesAfter = 0;
     std::optional<std::int64_t> flops, bytesMoved, peakBytes; ///< after minus before
-    std::optional<double> milliseconds;                       ///< of a run, after minus before
-    std::optional<double> difference;                         ///< largest, relative to the output's largest entry
+    std::optional<double> milliseconds; ///< of a run, after minus before
+    std::optional<double> difference; ///< largest, relative to the output's largest entry
 };
 
 template <typename T> std::optional<T> minus(const std::optional<T>& after, const std::optional<T>& before) {
@@ -49,18 +48,22 @@ Row row(const PassRecord& record) {
     if (record.differences) {
         r.difference = 0;
         for (const OutputDifference& d : *record.differences)
-            r.difference = std::isnan(d.relativeToLargestEntry) ? d.relativeToLargestEntry : std::max(*r.difference, d.relativeToLargestEntry);
+            r.difference = std::isnan(d.relativeToLargestEntry) ? d.relativeToLargestEntry
+                                                                : std::max(*r.difference, d.relativeToLargestEntry);
     }
     return r;
 }
 
-template <typename T> json orNull(const std::optional<T>& value) { return value ? json(*value) : json(nullptr); }
+template <typename T> json orNull(const std::optional<T>& value) {
+    return value ? json(*value) : json(nullptr);
+}
 
 json price(const std::optional<GraphPrice>& p, std::int64_t nodes) {
     const GraphPrice none;
     const GraphPrice& from = p ? *p : none;
-    return {{"nodes", nodes}, {"flops", orNull(from.flops)}, {"bytes_moved", orNull(from.bytesMoved)}, {"peak_bytes", orNull(from.peakBytes)},
-        {"lower_bound_bytes", orNull(from.lowerBoundBytes)}, {"median_ms", orNull(from.medianMs)}};
+    return {{"nodes", nodes}, {"flops", orNull(from.flops)}, {"bytes_moved", orNull(from.bytesMoved)},
+        {"peak_bytes", orNull(from.peakBytes)}, {"lower_bound_bytes", orNull(from.lowerBoundBytes)},
+        {"median_ms", orNull(from.medianMs)}};
 }
 
 /// The node's name for people, from the state where it still is.
@@ -84,19 +87,26 @@ json recordJson(const PassRecord& record) {
     const PassDef* pass = findPass(record.pass);
     json rewrites = json::array(), misses = json::array();
     for (const Rewrite& rewrite : record.rewrites)
-        rewrites.push_back({{"rule", rewrite.rule}, {"removed", ids(record, rewrite.removed)}, {"added", ids(record, rewrite.added)}, {"reason", rewrite.reason}});
+        rewrites.push_back({{"rule", rewrite.rule}, {"removed", ids(record, rewrite.removed)},
+            {"added", ids(record, rewrite.added)}, {"reason", rewrite.reason}});
     for (const NearMiss& miss : record.nearMisses)
-        misses.push_back({{"rule", miss.rule}, {"node", {{"id", miss.node.value}, {"name", nameOf(record, miss.node)}}}, {"predicate", miss.predicate}});
+        misses.push_back({{"rule", miss.rule}, {"node", {{"id", miss.node.value}, {"name", nameOf(record, miss.node)}}},
+            {"predicate", miss.predicate}});
     json differences = nullptr;
     if (record.differences) {
         differences = json::array();
         for (const OutputDifference& d : *record.differences)
-            differences.push_back({{"output", d.output}, {"largest", d.largest}, {"relative", d.relativeToLargestEntry}});
+            differences.push_back(
+                {{"output", d.output}, {"largest", d.largest}, {"relative", d.relativeToLargestEntry}});
     }
-    return {{"pass", record.pass}, {"title", pass ? std::string(pass->title) : record.pass}, {"changes_values", pass && pass->changesValues}, {"changed", record.changed()},
-        {"milliseconds", record.milliseconds}, {"error", orNull(record.error)}, {"rewrites", std::move(rewrites)}, {"near_misses", std::move(misses)},
-        {"before", price(record.priceBefore, r.nodesBefore)}, {"after", price(record.priceAfter, r.nodesAfter)},
-        {"delta", {{"nodes", r.nodesAfter - r.nodesBefore}, {"flops", orNull(r.flops)}, {"bytes_moved", orNull(r.bytesMoved)}, {"peak_bytes", orNull(r.peakBytes)}, {"median_ms", orNull(r.milliseconds)}}},
+    return {{"pass", record.pass}, {"title", pass ? std::string(pass->title) : record.pass},
+        {"changes_values", pass && pass->changesValues}, {"changed", record.changed()},
+        {"milliseconds", record.milliseconds}, {"error", orNull(record.error)}, {"rewrites", std::move(rewrites)},
+        {"near_misses", std::move(misses)}, {"before", price(record.priceBefore, r.nodesBefore)},
+        {"after", price(record.priceAfter, r.nodesAfter)},
+        {"delta",
+            {{"nodes", r.nodesAfter - r.nodesBefore}, {"flops", orNull(r.flops)}, {"bytes_moved", orNull(r.bytesMoved)},
+                {"peak_bytes", orNull(r.peakBytes)}, {"median_ms", orNull(r.milliseconds)}}},
         {"differences", std::move(differences)}};
 }
 
@@ -113,54 +123,79 @@ PassRecord wholeRun(const std::vector<PassRecord>& records) {
     return total;
 }
 
-std::string signedCount(const std::optional<std::int64_t>& value) { return value ? fmt::format("{:+}", *value) : "-"; }
-std::string signedMs(const std::optional<double>& value) { return value ? fmt::format("{:+.3f}", *value) : "-"; }
-std::string small(const std::optional<double>& value) { return value ? fmt::format("{:.1e}", *value) : "-"; }
+std::string signedCount(const std::optional<std::int64_t>& value) {
+    return value ? fmt::format("{:+}", *value) : "-";
+}
+std::string signedMs(const std::optional<double>& value) {
+    return value ? fmt::format("{:+.3f}", *value) : "-";
+}
+std::string small(const std::optional<double>& value) {
+    return value ? fmt::format("{:.1e}", *value) : "-";
+}
 
 std::vector<std::string> cells(const PassRecord& record) {
     const Row r = row(record);
-    return {record.pass, fmt::format("{} -> {}", r.nodesBefore, r.nodesAfter), signedCount(r.nodesAfter - r.nodesBefore), signedCount(r.flops), signedCount(r.bytesMoved), signedCount(r.peakBytes),
-        signedMs(r.milliseconds), small(r.difference), fmt::format("{:.2f}", record.milliseconds), std::to_string(record.rewrites.size())};
+    return {record.pass, fmt::format("{} -> {}", r.nodesBefore, r.nodesAfter),
+        signedCount(r.nodesAfter - r.nodesBefore), signedCount(r.flops), signedCount(r.bytesMoved),
+        signedCount(r.peakBytes), signedMs(r.milliseconds), small(r.difference),
+        fmt::format("{:.2f}", record.milliseconds), std::to_string(record.rewrites.size())};
 }
 
 const std::vector<std::string>& headings() {
-    static const std::vector<std::string> kHeadings = {"pass", "nodes", "Δ nodes", "Δ FLOPs", "Δ bytes moved", "Δ peak bytes", "Δ run ms", "difference", "pass ms", "rewrites"};
+    static const std::vector<std::string> kHeadings = {"pass", "nodes", "Δ nodes", "Δ FLOPs", "Δ bytes moved",
+        "Δ peak bytes", "Δ run ms", "difference", "pass ms", "rewrites"};
     return kHeadings;
 }
 
 /// Columns that a terminal shows: the Greek letter is two bytes of one column.
 std::size_t width(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {
         switch (c) {
-        case '&': out += "&amp;"; break;
-        case '<': out += "&lt;"; break;
-        case '>': out += "&gt;"; break;
-        case '"': out += "&quot;"; break;
-        default: out += c;
+        case '&':
+            out += "&amp;";
+            break;
+        case '<':
+            out += "&lt;";
+            break;
+        case '>':
+            out += "&gt;";
+            break;
+        case '"':
+            out += "&quot;";
+            break;
+        default:
+            out += c;
         }
     }
     return out;
 }
 
-constexpr std::string_view kStyle = "body{font:14px system-ui,sans-serif;margin:2em;color:#1c1f24;background:#fff}table{border-collapse:collapse}"
-                                    "th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid #d5d9e0}th:first-child,td:first-child{text-align:left}"
-                                    "details{margin:.6em 0}summary{cursor:pointer;font-weight:600}li{margin:.2em 0}.rule{font-family:monospace}.miss{color:#5b6472}"
-                                    "@media(prefers-color-scheme:dark){body{color:#e4e7ec;background:#16181d}th,td{border-color:#343a44}.miss{color:#9aa3b2}}";
+constexpr std::string_view kStyle
+    = "body{font:14px system-ui,sans-serif;margin:2em;color:#1c1f24;background:#fff}table{border-collapse:collapse}"
+      "th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid "
+      "#d5d9e0}th:first-child,td:first-child{text-align:left}"
+      "details{margin:.6em 0}summary{cursor:pointer;font-weight:600}li{margin:.2em "
+      "0}.rule{font-family:monospace}.miss{color:#5b6472}"
+      "@media(prefers-color-scheme:dark){body{color:#e4e7ec;background:#16181d}th,td{border-color:#343a44}.miss{color:#"
+      "9aa3b2}}";
 
 std::string detailsHtml(const PassRecord& record) {
-    std::string html = fmt::format("<details><summary>{}: {} rewrites, {} near misses</summary>", escaped(record.pass), record.rewrites.size(), record.nearMisses.size());
+    std::string html = fmt::format("<details><summary>{}: {} rewrites, {} near misses</summary>", escaped(record.pass),
+        record.rewrites.size(), record.nearMisses.size());
     if (record.error)
         html += fmt::format("<p>failed: {}</p>", escaped(*record.error));
     html += "<ul>";
     for (const Rewrite& rewrite : record.rewrites)
         html += fmt::format("<li><span class=rule>{}</span> {}</li>", escaped(rewrite.rule), escaped(rewrite.reason));
     for (const NearMiss& miss : record.nearMisses)
-        html += fmt::format("<li class=miss><span class=rule>{}</span> not at {}: {}</li>", escaped(miss.rule), escaped(nameOf(record, miss.node)), escaped(miss.predicate));
+        html += fmt::format("<li class=miss><span class=rule>{}</span> not at {}: {}</li>", escaped(miss.rule),
+            escaped(nameOf(record, miss.node)), escaped(miss.predicate));
     return html + "</ul></details>\n";
 }
 
@@ -211,7 +246,9 @@ std::string reportText(const std::vector<PassRecord>& records) {
 }
 
 std::string reportHtml(const std::vector<PassRecord>& records, const std::string& model) {
-    std::string html = fmt::format("<!doctype html><html lang=en><meta charset=utf-8><title>Passes: {0}</title><style>{1}</style><h1>Passes: {0}</h1>\n<table><tr>", escaped(model), kStyle);
+    std::string html = fmt::format("<!doctype html><html lang=en><meta charset=utf-8><title>Passes: "
+                                   "{0}</title><style>{1}</style><h1>Passes: {0}</h1>\n<table><tr>",
+        escaped(model), kStyle);
     for (const std::string& heading : headings())
         html += fmt::format("<th>{}</th>", heading);
     html += "</tr>\n";

@@ -28,7 +28,8 @@ std::optional<std::vector<std::int64_t>> RewriteSite::ints(ValueId value) const 
 bool RewriteSite::sameShape(ValueId a, ValueId b) {
     const ValueType first = type(a);
     const ValueType& second = type(b);
-    if (!first.isTensor() || !second.isTensor() || !first.shape || !second.shape || first.shape->size() != second.shape->size())
+    if (!first.isTensor() || !second.isTensor() || !first.shape || !second.shape
+        || first.shape->size() != second.shape->size())
         return false;
     for (std::size_t i = 0; i < first.shape->size(); ++i) {
         if (!(*first.shape)[i].sameAs((*second.shape)[i]))
@@ -43,7 +44,9 @@ constexpr int kMaxSweeps = 32;
 
 class Rewriter {
 public:
-    Rewriter(PassContext& context, std::span<const RewriteRule> rules, ValueTypes& types) : m_context(context), m_types(types) {
+    Rewriter(PassContext& context, std::span<const RewriteRule> rules, ValueTypes& types)
+        : m_context(context)
+        , m_types(types) {
         for (const RewriteRule& rule : rules)
             m_rules[rule.opType].push_back(&rule);
     }
@@ -51,7 +54,8 @@ public:
     Result<std::optional<Graph>> rewrite(const Graph& graph) {
         GraphEditor editor(graph);
         bool changed = false;
-        // Rules make few nodes, all for a slot that was visited: the order of the original stays good enough for every sweep.
+        // Rules make few nodes, all for a slot that was visited: the order of the original stays good enough for every
+        // sweep.
         const std::vector<NodeId> order = topologicalOrder(graph)->order;
         for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
             NABLA_CHECK(m_context.job.check());
@@ -93,7 +97,8 @@ private:
                 continue;
             }
             Applied applied = rule->replace(site);
-            m_context.record(std::string(rule->name), std::move(applied.removed), std::move(applied.added), std::move(applied.reason));
+            m_context.record(std::string(rule->name), std::move(applied.removed), std::move(applied.added),
+                std::move(applied.reason));
             return true;
         }
         return changed;
@@ -135,7 +140,8 @@ std::optional<std::string> redirectGuard(const RewriteSite& site, ValueId to) {
     const ValueId from = site.node().output(0);
     if (site.editor.canReplace(from, to))
         return std::nullopt;
-    return fmt::format("it gives the output \"{}\" its name, and \"{}\" cannot take it", site.name(from), site.name(to));
+    return fmt::format(
+        "it gives the output \"{}\" its name, and \"{}\" cannot take it", site.name(from), site.name(to));
 }
 
 Applied redirect(RewriteSite& site, ValueId to, std::string reason) {
@@ -145,7 +151,8 @@ Applied redirect(RewriteSite& site, ValueId to, std::string reason) {
     return {{id}, {}, std::move(reason)};
 }
 
-Applied replaceInPlace(RewriteSite& site, std::string_view rule, std::string opType, std::vector<ValueId> inputs, std::vector<Attribute> attributes, std::string reason) {
+Applied replaceInPlace(RewriteSite& site, std::string_view rule, std::string opType, std::vector<ValueId> inputs,
+    std::vector<Attribute> attributes, std::string reason) {
     Node node = site.node();
     while (!inputs.empty() && !inputs.back())
         inputs.pop_back();

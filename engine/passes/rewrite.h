@@ -17,7 +17,11 @@ namespace nabla::engine {
 /// The node a rule looks at, in the graph as rewritten so far.
 class RewriteSite {
 public:
-    RewriteSite(GraphEditor& e, ValueTypes& types, PassContext& c, NodePtr n) : editor(e), context(c), m_types(types), m_node(std::move(n)) { }
+    RewriteSite(GraphEditor& e, ValueTypes& types, PassContext& c, NodePtr n)
+        : editor(e)
+        , context(c)
+        , m_types(types)
+        , m_node(std::move(n)) { }
 
     GraphEditor& editor;
     PassContext& context;
@@ -63,6 +67,7 @@ Applied redirect(RewriteSite& site, ValueId to, std::string reason);
 /// Why redirect() is not possible: the output's name could not be kept. A guard for rules that end in it.
 std::optional<std::string> redirectGuard(const RewriteSite& site, ValueId to);
 /// Puts another operator into the node's slot; its outputs keep their ids. Inputs none at the end are dropped.
-Applied replaceInPlace(RewriteSite& site, std::string_view rule, std::string opType, std::vector<ValueId> inputs, std::vector<Attribute> attributes, std::string reason);
+Applied replaceInPlace(RewriteSite& site, std::string_view rule, std::string opType, std::vector<ValueId> inputs,
+    std::vector<Attribute> attributes, std::string reason);
 
 } // namespace nabla::engine

@@ -8,7 +8,8 @@
 
 namespace nabla::engine {
 
-/// Rewrites each body of each node by `work(const Graph&) -> Result<std::optional<Graph>>` (nothing = unchanged); true when one changed.
+/// Rewrites each body of each node by `work(const Graph&) -> Result<std::optional<Graph>>` (nothing = unchanged); true
+/// when one changed.
 template <typename F> Result<bool> rewriteBodies(GraphEditor& editor, F&& work) {
     std::vector<NodePtr> controls;
     editor.graph().forEachNode([&](const Node& node) {

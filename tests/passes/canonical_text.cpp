@@ -24,7 +24,8 @@ std::string tensorText(const Tensor& tensor) {
 
 class Canonical {
 public:
-    explicit Canonical(const Graph& graph) : m_graph(graph) {
+    explicit Canonical(const Graph& graph)
+        : m_graph(graph) {
         for (std::size_t i = 0; i < graph.captures().size(); ++i)
             m_names[graph.captures()[i]] = fmt::format("capture{}", i);
     }
@@ -77,7 +78,8 @@ private:
         std::vector<std::string> outputs;
         for (const ValueId output : node.outputs)
             outputs.push_back(output ? m_names[output] = fmt::format("v{}", ++m_count) : "none");
-        m_lines += fmt::format("{} = {}{}({}){}{}\n", fmt::join(outputs, ","), node.domain.empty() ? "" : node.domain + ".", node.opType, fmt::join(inputs, ","),
+        m_lines += fmt::format("{} = {}{}({}){}{}\n", fmt::join(outputs, ","),
+            node.domain.empty() ? "" : node.domain + ".", node.opType, fmt::join(inputs, ","),
             captures.empty() ? "" : fmt::format(" captures({})", fmt::join(captures, ",")), attributes(node));
     }
 
@@ -111,6 +113,8 @@ private:
 
 } // namespace
 
-std::string canonicalText(const Graph& graph) { return Canonical(graph).text(); }
+std::string canonicalText(const Graph& graph) {
+    return Canonical(graph).text();
+}
 
 } // namespace nabla::tests

@@ -1,4 +1,5 @@
-// Passes against text files: tests/passes/<pass>/<what>.case holds a line of intent, the graph before, the graph after, and what must be said.
+// Passes against text files: tests/passes/<pass>/<what>.case holds a line of intent, the graph before, the graph after,
+// and what must be said.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,7 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Sections begin with `--- before`, `--- after`, `--- rules` (one a line, in order of first use), `--- near miss` (`rule: part of the predicate`).
+/// Sections begin with `--- before`, `--- after`, `--- rules` (one a line, in order of first use), `--- near miss`
+/// (`rule: part of the predicate`).
 struct PassCase {
     std::string intent, before, after;
     std::vector<std::string> rules, nearMisses;
@@ -54,7 +56,8 @@ PassCase read(const fs::path& file) {
     return result;
 }
 
-/// Largest difference of any element, both run in double on the same generated inputs; a text when they cannot be compared.
+/// Largest difference of any element, both run in double on the same generated inputs; a text when they cannot be
+/// compared.
 std::string compareByRunning(const Graph& before, const Graph& after) {
     SessionOptions options;
     options.mode = ExecutorMode::Eager;
@@ -77,10 +80,12 @@ std::string compareByRunning(const Graph& before, const Graph& after) {
                 return fmt::format("output \"{}\" is gone", name);
             const Tensor &x = value.tensor(), &y = b->at(name).tensor();
             if (x.shape() != y.shape() || x.dtype() != y.dtype())
-                return fmt::format("output \"{}\": {} {} before, {} {} after", name, nabla::engine::name(x.dtype()), toString(x.shape()), nabla::engine::name(y.dtype()), toString(y.shape()));
+                return fmt::format("output \"{}\": {} {} before, {} {} after", name, nabla::engine::name(x.dtype()),
+                    toString(x.shape()), nabla::engine::name(y.dtype()), toString(y.shape()));
             for (std::int64_t i = 0; i < x.elementCount(); ++i) {
                 const double p = x.asDouble(i), q = y.asDouble(i);
-                if (!(std::abs(p - q) <= 1e-5 * std::max(1.0, std::abs(p))) && !(std::isnan(p) && std::isnan(q)) && p != q)
+                if (!(std::abs(p - q) <= 1e-5 * std::max(1.0, std::abs(p))) && !(std::isnan(p) && std::isnan(q))
+                    && p != q)
                     return fmt::format("output \"{}\" element {}: {} before, {} after", name, i, p, q);
             }
         }
@@ -105,7 +110,8 @@ private slots:
         std::sort(files.begin(), files.end());
         for (const fs::path& file : files) {
             const std::string pass = file.parent_path().filename().string();
-            QTest::newRow((pass + "/" + file.stem().string()).c_str()) << QString::fromStdString(pass) << QString::fromStdString(file.string());
+            QTest::newRow((pass + "/" + file.stem().string()).c_str())
+                << QString::fromStdString(pass) << QString::fromStdString(file.string());
         }
     }
 
@@ -122,7 +128,8 @@ private slots:
         const auto result = def->run(*before, context);
         if (test.after.starts_with("error: ")) {
             QVERIFY2(!result, "the pass must refuse");
-            QVERIFY2(result.error().message().find(test.after.substr(7)) != std::string::npos, result.error().message().c_str());
+            QVERIFY2(result.error().message().find(test.after.substr(7)) != std::string::npos,
+                result.error().message().c_str());
             return;
         }
         QVERIFY2(result, result ? "" : result.error().message().c_str());
@@ -133,7 +140,8 @@ private slots:
             const auto expected = parseGraphText(test.after);
             QVERIFY2(expected, expected ? "" : expected.error().message().c_str());
             QVERIFY(!result->sameStateAs(*before));
-            QCOMPARE(QString::fromStdString(nabla::tests::canonicalText(*result)), QString::fromStdString(nabla::tests::canonicalText(*expected)));
+            QCOMPARE(QString::fromStdString(nabla::tests::canonicalText(*result)),
+                QString::fromStdString(nabla::tests::canonicalText(*expected)));
         }
         checkSaid(test, context);
         if (!def->changesValues && test.after != "unchanged") {
@@ -170,9 +178,11 @@ private:
         }
         for (const std::string& wanted : test.nearMisses) {
             const auto colon = wanted.find(": ");
-            const bool there = std::any_of(context.nearMisses().begin(), context.nearMisses().end(), [&](const NearMiss& miss) {
-                return miss.rule == wanted.substr(0, colon) && miss.predicate.find(wanted.substr(colon + 2)) != std::string::npos;
-            });
+            const bool there
+                = std::any_of(context.nearMisses().begin(), context.nearMisses().end(), [&](const NearMiss& miss) {
+                      return miss.rule == wanted.substr(0, colon)
+                          && miss.predicate.find(wanted.substr(colon + 2)) != std::string::npos;
+                  });
             QVERIFY2(there, wanted.c_str());
         }
     }

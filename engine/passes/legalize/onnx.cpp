@@ -1,4 +1,5 @@
-// Legalization of the ONNX dialect: every node lifted to the newest operator version, so that kernels and rules exist once.
+// Legalization of the ONNX dialect: every node lifted to the newest operator version, so that kernels and rules exist
+// once.
 #include <optional>
 
 #include <fmt/format.h>
@@ -37,7 +38,8 @@ Result<FunctionMap> liftFunctions(const FunctionMap& functions, PassContext& con
 
 Result<Graph> legalizeOnnx(const Graph& graph, PassContext& context) {
     if (graph.info().dialect != "onnx")
-        return runError("the graph is in the dialect \"{}\", which has no legalization to ONNX operators", graph.info().dialect);
+        return runError(
+            "the graph is in the dialect \"{}\", which has no legalization to ONNX operators", graph.info().dialect);
     bool functionsChanged = false;
     NABLA_TRY(FunctionMap functions, liftFunctions(graph.functions(), context, functionsChanged));
     if (!hasOldOpset(graph) && !functionsChanged)

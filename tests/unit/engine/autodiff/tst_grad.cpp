@@ -1,4 +1,5 @@
-// The joint graph: names, links, cut paths, functions, control flow, second derivatives. Expected numbers are closed forms.
+// The joint graph: names, links, cut paths, functions, control flow, second derivatives. Expected numbers are closed
+// forms.
 #include <algorithm>
 #include <cmath>
 
@@ -40,7 +41,9 @@ Result<NamedValues> run(const Graph& graph, const NamedValues& inputs) {
     return (*session)->run(inputs);
 }
 
-Tensor doubles(const std::vector<double>& values) { return Tensor::of<double>({static_cast<std::int64_t>(values.size())}, values); }
+Tensor doubles(const std::vector<double>& values) {
+    return Tensor::of<double>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 GradOptions ones() {
     GradOptions options;
@@ -55,7 +58,8 @@ void compareElements(const NamedValues& values, const std::string& name, const s
     QCOMPARE(tensor.elementCount(), static_cast<std::int64_t>(expected.size()));
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const double actual = tensor.asDouble(static_cast<std::int64_t>(i));
-        QVERIFY2(std::abs(actual - expected[i]) <= 1e-12 * std::max(1.0, std::abs(expected[i])), fmt::format("{}[{}]: {} against {}", name, i, actual, expected[i]).c_str());
+        QVERIFY2(std::abs(actual - expected[i]) <= 1e-12 * std::max(1.0, std::abs(expected[i])),
+            fmt::format("{}[{}]: {} against {}", name, i, actual, expected[i]).c_str());
     }
 }
 
@@ -74,12 +78,15 @@ class TstGrad : public QObject {
 
 private slots:
     void outputsAndInputsAreNamed() {
-        KEEP(graph, parseGraphText("g (double[2] a, double[2] b, double[2] \"cotangent:y\") => (double[2] y) { s = Add (a, b) y = Mul (s, \"cotangent:y\") }"));
+        KEEP(graph,
+            parseGraphText("g (double[2] a, double[2] b, double[2] \"cotangent:y\") => (double[2] y) { s = Add (a, b) "
+                           "y = Mul (s, \"cotangent:y\") }"));
         GradOptions options;
         options.wrt = {named(*graph, "a"), named(*graph, "b")};
         KEEP(joint, grad(*graph, options));
         QCOMPARE(names(joint->graph, joint->graph.outputs()), (std::vector<std::string>{"y", "grad:a", "grad:b"}));
-        QCOMPARE(names(joint->graph, joint->graph.inputs()), (std::vector<std::string>{"a", "b", "cotangent:y", "cotangent:y_2"}));
+        QCOMPARE(names(joint->graph, joint->graph.inputs()),
+            (std::vector<std::string>{"a", "b", "cotangent:y", "cotangent:y_2"}));
         QCOMPARE(joint->cotangentInput.size(), std::size_t{1});
     }
 
@@ -101,14 +108,17 @@ private slots:
     }
 
     void cotangentsOfSeveralReadersAdd() {
-        KEEP(graph, parseGraphText("g (double[2] x) => (double[2] y) { a = Mul (x, x) b = Mul (a, x) c = Add (a, b) y = Add (c, x) }"));
+        KEEP(graph,
+            parseGraphText(
+                "g (double[2] x) => (double[2] y) { a = Mul (x, x) b = Mul (a, x) c = Add (a, b) y = Add (c, x) }"));
         KEEP(joint, grad(*graph, ones()));
         RUN_AND_KEEP(values, joint->graph, {{"x", doubles({2, -3})}});
         compareElements(*values, "grad:x", {2 * 2.0 + 3 * 4.0 + 1, 2 * -3.0 + 3 * 9.0 + 1}); // x^2 + x^3 + x
     }
 
     void unreachedInputGetsZeros() {
-        KEEP(graph, parseGraphText("g (double[2] x, double[3] z) => (double[2] y, double[3] w) { y = Sin (x) w = Cos (z) }"));
+        KEEP(graph,
+            parseGraphText("g (double[2] x, double[3] z) => (double[2] y, double[3] w) { y = Sin (x) w = Cos (z) }"));
         GradOptions options = ones();
         options.of = {named(*graph, "y")};
         options.wrt = {named(*graph, "z")};
@@ -119,14 +129,18 @@ private slots:
     }
 
     void integersCutThePath() {
-        KEEP(graph, parseGraphText("g (double[2] x) => (double[2] y) { i = Cast <to = 7> (x) f = Cast <to = 11> (i) y = Mul (f, x) }"));
+        KEEP(graph,
+            parseGraphText(
+                "g (double[2] x) => (double[2] y) { i = Cast <to = 7> (x) f = Cast <to = 11> (i) y = Mul (f, x) }"));
         KEEP(joint, grad(*graph, ones()));
         RUN_AND_KEEP(values, joint->graph, {{"x", doubles({2.5, -3.5})}});
         compareElements(*values, "grad:x", {2, -3}); // trunc(x) * x, the first factor constant
     }
 
     void unknownOperatorOnTheWayIsNamed() {
-        KEEP(graph, parseGraphText("<ir_version: 10, opset_import: [\"\" : 28, \"other\" : 1]> g (double[2] x) => (double[2] y) { a = other.Strange (x) y = Sin (a) }"));
+        KEEP(graph,
+            parseGraphText("<ir_version: 10, opset_import: [\"\" : 28, \"other\" : 1]> g (double[2] x) => (double[2] "
+                           "y) { a = other.Strange (x) y = Sin (a) }"));
         GradOptions options = ones();
         options.wrt = {named(*graph, "x")};
         const auto joint = grad(*graph, options);
@@ -144,8 +158,11 @@ private slots:
     }
 
     void modelFunctionIsInlined() {
-        KEEP(graph, parseGraphText("<ir_version: 10, opset_import: [\"\" : 28, \"my\" : 1]> g (double[2] x) => (double[2] y) { y = my.cube (x) }"
-                                   "<domain: \"my\", opset_import: [\"\" : 28]> cube (a) => (c) { b = Mul (a, a) c = Mul (a, b) }"));
+        KEEP(graph,
+            parseGraphText(
+                "<ir_version: 10, opset_import: [\"\" : 28, \"my\" : 1]> g (double[2] x) => (double[2] y) { y = "
+                "my.cube (x) }"
+                "<domain: \"my\", opset_import: [\"\" : 28]> cube (a) => (c) { b = Mul (a, a) c = Mul (a, b) }"));
         KEEP(joint, grad(*graph, ones()));
         QVERIFY(joint->graph.value(graph->outputs()[0])); // the output keeps its id
         RUN_AND_KEEP(values, joint->graph, {{"x", doubles({2, -1})}});
@@ -160,7 +177,8 @@ private slots:
         options.wrt = {named(first->graph, "x")};
         KEEP(second, grad(first->graph, options));
         RUN_AND_KEEP(values, second->graph, {{"x", doubles({0.5, -1.25})}});
-        const auto expected = [](double x) { return 6 * x * std::cos(x * x * x) - 9 * x * x * x * x * std::sin(x * x * x); };
+        const auto expected
+            = [](double x) { return 6 * x * std::cos(x * x * x) - 9 * x * x * x * x * std::sin(x * x * x); };
         compareElements(*values, "grad:x_2", {expected(0.5), expected(-1.25)});
     }
 
@@ -170,7 +188,8 @@ private slots:
             y = If (c) <then_branch = t () => (double[2] a) { s = Sin (u) a = Mul (s, x) }, else_branch = e () => (double[2] b) { b = Neg (u) }> })"));
         KEEP(joint, grad(*graph, ones()));
         for (const bool taken : {true, false}) {
-            RUN_AND_KEEP(values, joint->graph, {{"c", Tensor::scalar(taken)}, {"x", doubles({0.5, 2})}, {"w", doubles({3, -1})}});
+            RUN_AND_KEEP(values, joint->graph,
+                {{"c", Tensor::scalar(taken)}, {"x", doubles({0.5, 2})}, {"w", doubles({3, -1})}});
             const auto dw = [&](double x, double w) { return taken ? x * x * std::cos(x * w) : -x; };
             const auto dx = [&](double x, double w) { return taken ? std::sin(x * w) + x * w * std::cos(x * w) : -w; };
             compareElements(*values, "grad:w", {dw(0.5, 3), dw(2, -1)});
@@ -178,7 +197,8 @@ private slots:
         }
     }
 
-    /// y = x^(1 + n) by n multiplications with a captured x, and the powers on the way as scan output; twice differentiated.
+    /// y = x^(1 + n) by n multiplications with a captured x, and the powers on the way as scan output; twice
+    /// differentiated.
     void loopTwice() {
         KEEP(graph, parseGraphText(R"(g (int64 n, double[2] x) => (double[2] y, double[k,2] all) {
             yes = Constant <value = bool {1}> ()
@@ -204,7 +224,8 @@ private slots:
         std::string text = "g (double[1] x) => (double[1] y) {\n";
         constexpr int kNodes = 20000;
         for (int i = 0; i < kNodes; ++i)
-            text += fmt::format("{} = {} ({})\n", i + 1 == kNodes ? "y" : fmt::format("v{}", i), i % 2 ? "Neg" : "Sin", i == 0 ? "x" : fmt::format("v{}", i - 1));
+            text += fmt::format("{} = {} ({})\n", i + 1 == kNodes ? "y" : fmt::format("v{}", i), i % 2 ? "Neg" : "Sin",
+                i == 0 ? "x" : fmt::format("v{}", i - 1));
         KEEP(graph, parseGraphText(text + "}"));
         KEEP(joint, grad(*graph, {}));
         QVERIFY(joint->graph.nodeCount() >= 2 * kNodes);

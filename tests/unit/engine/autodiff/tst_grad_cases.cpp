@@ -1,12 +1,14 @@
-// The gradient cases of tests/data/grad (double-precision autograd of torch 2.15) through importer, legalization, grad and session.
+// The gradient cases of tests/data/grad (double-precision autograd of torch 2.15) through importer, legalization, grad
+// and session.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
 
-#include <QTest>
 #include <nlohmann/json.hpp>
+
+#include <QTest>
 
 #include "engine/autodiff/grad.h"
 #include "engine/importers/importer.h"
@@ -20,7 +22,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path casesFolder() { return fs::path(NABLA_TEST_DATA) / "grad"; }
+fs::path casesFolder() {
+    return fs::path(NABLA_TEST_DATA) / "grad";
+}
 
 /// Operators of the graph, its bodies and functions that nobody registered.
 void collectMissing(const Graph& main, const Graph& graph, std::set<std::string>& missing) {
@@ -42,7 +46,8 @@ std::string difference(const Tensor& actual, const Tensor& expected, Tolerance t
         return fmt::format("shape {}, expected {}", toString(actual.shape()), toString(expected.shape()));
     for (std::int64_t i = 0; i < expected.elementCount(); ++i) {
         const double a = actual.asDouble(i), e = expected.asDouble(i);
-        const bool same = (std::isnan(a) && std::isnan(e)) || a == e || std::abs(a - e) <= tolerance.absolute + tolerance.relative * std::abs(e);
+        const bool same = (std::isnan(a) && std::isnan(e)) || a == e
+            || std::abs(a - e) <= tolerance.absolute + tolerance.relative * std::abs(e);
         if (!same)
             return fmt::format("element {} is {}, expected {}", i, a, e);
     }
@@ -134,7 +139,8 @@ private slots:
     }
 
     void enoughCasesPass() {
-        qInfo("%d cases passed; skipped for want of: %s", m_passed, fmt::format("{}", fmt::join(m_skipped, " ")).c_str());
+        qInfo(
+            "%d cases passed; skipped for want of: %s", m_passed, fmt::format("{}", fmt::join(m_skipped, " ")).c_str());
         QVERIFY(m_passed >= 70);
     }
 

@@ -4,8 +4,9 @@
 #include <fstream>
 #include <limits>
 
-#include <QTest>
 #include <nlohmann/json.hpp>
+
+#include <QTest>
 
 #include "engine/importers/importer.h"
 #include "engine/passes/pass.h"
@@ -42,7 +43,9 @@ double number(const json& value) {
     if (!value.is_string())
         return value.get<double>();
     const std::string text = value;
-    return text == "NaN" ? std::nan("") : text == "Infinity" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    return text == "NaN"     ? std::nan("")
+        : text == "Infinity" ? std::numeric_limits<double>::infinity()
+                             : -std::numeric_limits<double>::infinity();
 }
 
 Tensor tensorFrom(const json& spec) {
@@ -56,7 +59,8 @@ Tensor tensorFrom(const json& spec) {
 
 std::string differenceTo(const Tensor& actual, const Tensor& expected, double rtol, double atol) {
     if (actual.shape() != expected.shape() || actual.dtype() != expected.dtype())
-        return fmt::format("{} {}, expected {} {}", name(actual.dtype()), toString(actual.shape()), name(expected.dtype()), toString(expected.shape()));
+        return fmt::format("{} {}, expected {} {}", name(actual.dtype()), toString(actual.shape()),
+            name(expected.dtype()), toString(expected.shape()));
     for (std::int64_t i = 0; i < expected.elementCount(); ++i) {
         const double a = actual.asDouble(i), e = expected.asDouble(i);
         if (!(a == e || (std::isnan(a) && std::isnan(e)) || std::abs(a - e) <= atol + rtol * std::abs(e)))
@@ -106,7 +110,8 @@ private slots:
             const auto outputs = run(*state, inputs, false);
             QVERIFY2(outputs, outputs ? "" : outputs.error().message().c_str());
             for (const auto& [output, value] : spec.at("expected").at("outputs").items()) {
-                const std::string wrong = differenceTo(outputs->at(output).tensor(), tensorFrom(value), value.value("rtol", 0.0), value.value("atol", 0.0));
+                const std::string wrong = differenceTo(outputs->at(output).tensor(), tensorFrom(value),
+                    value.value("rtol", 0.0), value.value("atol", 0.0));
                 QVERIFY2(wrong.empty(), fmt::format("{}: {}", output, wrong).c_str());
             }
         }
@@ -125,7 +130,8 @@ private slots:
         QTest::addColumn<QString>("file");
         for (const auto& entry : fs::recursive_directory_iterator(NABLA_SAMPLE_MODELS)) {
             if (entry.path().extension() == ".onnx")
-                QTest::newRow(entry.path().parent_path().filename().c_str()) << QString::fromStdString(entry.path().string());
+                QTest::newRow(entry.path().parent_path().filename().c_str())
+                    << QString::fromStdString(entry.path().string());
         }
     }
 
@@ -154,7 +160,8 @@ private slots:
                     largest = std::max(largest, std::abs(x.asDouble(i)));
                     difference = std::max(difference, std::abs(x.asDouble(i) - y.asDouble(i)));
                 }
-                QVERIFY2(difference <= 1e-6 * std::max(largest, 1e-30), fmt::format("{}: {} differs by {} of {}", record.pass, output, difference, largest).c_str());
+                QVERIFY2(difference <= 1e-6 * std::max(largest, 1e-30),
+                    fmt::format("{}: {} differs by {} of {}", record.pass, output, difference, largest).c_str());
             }
         }
     }
@@ -177,7 +184,9 @@ private slots:
         options.without = {"eliminate-identity"};
         const auto others = runPasses(*graph, options);
         QVERIFY(others);
-        QVERIFY(std::none_of(others->begin(), others->end(), [](const PassRecord& r) { return r.pass == "eliminate-identity" || r.pass == "fast-math" || r.changed(); }));
+        QVERIFY(std::none_of(others->begin(), others->end(), [](const PassRecord& r) {
+            return r.pass == "eliminate-identity" || r.pass == "fast-math" || r.changed();
+        }));
     }
 
     void cancelledRunStops() {
@@ -193,7 +202,8 @@ private slots:
     }
 
     void reportsAgree() {
-        const auto graph = parseGraphText("<ir_version: 10, opset_import: [\"\" : 28]> g (float[2] x) => (float[2] y) { a = Identity (x) b = Neg (a) c = Neg (b) y = Relu (c) }");
+        const auto graph = parseGraphText("<ir_version: 10, opset_import: [\"\" : 28]> g (float[2] x) => (float[2] y) "
+                                          "{ a = Identity (x) b = Neg (a) c = Neg (b) y = Relu (c) }");
         QVERIFY2(graph, graph ? "" : graph.error().message().c_str());
         const auto records = runPasses(*graph, {});
         QVERIFY(records);

@@ -5,7 +5,9 @@
 
 #include "views/history/history_view.h"
 #include "views/inspector/inspector_view.h"
+#include "views/memory_map/memory_map_view.h"
 #include "views/outline/outline_view.h"
+#include "views/passes/passes_view.h"
 #include "views/problems/problems_view.h"
 
 namespace nabla::views {
@@ -24,6 +26,8 @@ std::vector<ViewDef> viewDefs() {
         {"history", title(QT_TRANSLATE_NOOP("ViewTitle", "History")), "history", DockArea::Left, make<HistoryView>},
         {"inspector", title(QT_TRANSLATE_NOOP("ViewTitle", "Inspector")), "info", DockArea::Right, make<InspectorView>},
         {"problems", title(QT_TRANSLATE_NOOP("ViewTitle", "Problems")), "warning", DockArea::Bottom, make<ProblemsView>},
+        {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},
+        {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
     };
 }
 

@@ -22,6 +22,7 @@
     FAMILY(padOps) \
     FAMILY(uniqueOps) \
     FAMILY(resizeOps) \
+    FAMILY(gridSampleOps) \
     FAMILY(matMulOps) \
     FAMILY(einsumOps) \
     FAMILY(convOps) \

@@ -128,6 +128,22 @@ void toTensorProto(const Tensor& tensor, onnx::TensorProto& out, std::int64_t ma
 
 namespace {
 
+/// Some inference functions count the inputs and outputs of a body themselves (FlexAttention).
+void writeSignature(const GraphPtr& graph, onnx::GraphProto& out) {
+    if (!graph)
+        return;
+    const auto write = [&](ValueId id, onnx::ValueInfoProto& info) {
+        const Value& value = *graph->value(id);
+        info.set_name(value.name);
+        if (value.declared.kind != ValueType::Kind::Unknown)
+            toTypeProto(value.declared, *info.mutable_type());
+    };
+    for (const ValueId id : graph->inputs())
+        write(id, *out.add_input());
+    for (const ValueId id : graph->outputs())
+        write(id, *out.add_output());
+}
+
 /// One overload per kind of attribute value.
 struct AttributeWriter {
     onnx::AttributeProto& out;
@@ -141,7 +157,10 @@ struct AttributeWriter {
         if (v)
             toTensorProto(*v, *out.mutable_t(), maxElements);
     }
-    void operator()(const GraphPtr&) const { out.set_type(onnx::AttributeProto::GRAPH), out.mutable_g(); }
+    void operator()(const GraphPtr& v) const {
+        out.set_type(onnx::AttributeProto::GRAPH);
+        writeSignature(v, *out.mutable_g());
+    }
     void operator()(const SparseTensorPtr& v) const {
         out.set_type(onnx::AttributeProto::SPARSE_TENSOR);
         if (!v)
@@ -163,8 +182,8 @@ struct AttributeWriter {
     }
     void operator()(const std::vector<GraphPtr>& v) const {
         out.set_type(onnx::AttributeProto::GRAPHS);
-        for (std::size_t i = 0; i < v.size(); ++i)
-            out.add_graphs();
+        for (const GraphPtr& graph : v)
+            writeSignature(graph, *out.add_graphs());
     }
     void operator()(const std::vector<ValueType>& v) const {
         out.set_type(onnx::AttributeProto::TYPE_PROTOS);

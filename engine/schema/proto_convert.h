@@ -23,7 +23,7 @@ void toShapeProto(const SymbolicShape& shape, onnx::TensorShapeProto& out, DimNa
 
 /// Element type and dimensions, and the elements when there are at most maxElements.
 void toTensorProto(const Tensor& tensor, onnx::TensorProto& out, std::int64_t maxElements);
-/// Scalars, lists, tensors (as toTensorProto) and types. A body becomes an empty graph: inference asks for it through its own interface.
+/// Scalars, lists, tensors (as toTensorProto) and types. Of a body only the signature: inference asks for the rest through its own interface.
 void toAttributeProto(const Attribute& attribute, onnx::AttributeProto& out, std::int64_t maxElements);
 /// Defaults of schemas: numbers, strings and lists of them; nothing for the other kinds.
 std::optional<AttributeValue> fromAttributeProto(const onnx::AttributeProto& attribute);

@@ -13,7 +13,10 @@ class View : public QWidget {
     Q_OBJECT
 public:
     /// `theme` must outlive the view; a view repaints by itself when the theme changes.
-    explicit View(const ThemeSource& theme, QWidget* parent = nullptr) : QWidget(parent), m_theme(theme) { }
+    explicit View(const ThemeSource& theme, QWidget* parent = nullptr) : QWidget(parent), m_theme(theme) {
+        setBackgroundRole(QPalette::Base);
+        setAutoFillBackground(true);
+    }
 
     virtual void setState(const ViewState& state, const Changes& changes) = 0;
 

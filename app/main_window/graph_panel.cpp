@@ -24,6 +24,8 @@ using engine::NodeId;
 
 namespace {
 constexpr std::size_t kWorkerNodes = 300; // above this, and with scopes, Graphviz is slower or less clear than our own layout
+constexpr double kReadableZoom = 0.5;
+constexpr int kReadableLevel = -1; // zoom 2^(-1/4): cards with all their lines
 }
 
 /// One finished set of scenes, made on the thread.
@@ -337,7 +339,12 @@ void GraphPanel::refreshMarks() {
         }
     }
     m_after->setSelection(selected, GraphCanvas::Follow::No);
-    m_after->setCurrentStep(m_state.step ? sceneNode(m_state.step->next) : -1, m_state.step ? GraphCanvas::Follow::Yes : GraphCanvas::Follow::No);
+    const int next = m_state.step ? sceneNode(m_state.step->next) : -1;
+    m_after->setCurrentStep(next, next >= 0 ? GraphCanvas::Follow::Yes : GraphCanvas::Follow::No);
+    if (next >= 0 && m_after->zoom() < kReadableZoom) { // following blocks without names helps nobody
+        const Point at = m_afterView.scene.nodes[static_cast<std::size_t>(next)].box.centre();
+        m_after->setView(QPointF(static_cast<qreal>(at.x), static_cast<qreal>(at.y)), kReadableLevel);
+    }
     std::vector<int> breakpoints;
     for (const NodeId node : m_state.breakpoints) {
         if (const int index = sceneNode(node); index >= 0)

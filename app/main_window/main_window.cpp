@@ -46,6 +46,32 @@ ThemeKind savedTheme() {
     return views::isDark(QApplication::palette()) ? ThemeKind::Dark : ThemeKind::Light;
 }
 
+namespace {
+
+/// Title of a dock by the design: name in semibold on the header's colour, a quiet close button.
+QWidget* dockTitle(QDockWidget* dock, const views::ThemeSource& theme) {
+    auto* bar = new QWidget(dock);
+    bar->setBackgroundRole(QPalette::AlternateBase);
+    bar->setAutoFillBackground(true);
+    auto* label = new QLabel(dock->windowTitle(), bar);
+    label->setFont(views::Fonts::from(QApplication::font()).dockTitle);
+    auto* close = new QToolButton(bar);
+    close->setIcon(views::themedIcon("cancel", theme, views::IconInk::Muted));
+    close->setIconSize(QSize(14, 14));
+    close->setAutoRaise(true);
+    close->setToolTip(QObject::tr("Close; the View menu brings it back"));
+    close->setAccessibleName(QObject::tr("Close %1").arg(dock->windowTitle()));
+    QObject::connect(close, &QToolButton::clicked, dock, &QDockWidget::close);
+    QObject::connect(dock, &QDockWidget::windowTitleChanged, label, &QLabel::setText);
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(12, 2, 4, 2);
+    row->addWidget(label, 1);
+    row->addWidget(close);
+    return bar;
+}
+
+} // namespace
+
 MainWindow::MainWindow(views::ThemeSource& theme) : m_theme(theme) {
     setObjectName("mainWindow");
     setWindowTitle("Nablascope");
@@ -127,6 +153,8 @@ void MainWindow::makeDocks() {
         view->setAccessibleName(def.title);
         dock->setWidget(view);
         const Qt::DockWidgetArea area = def.area == views::DockArea::Left ? Qt::LeftDockWidgetArea : def.area == views::DockArea::Right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
+        // Bottom views are named by their tabs.
+        dock->setTitleBarWidget(def.area == views::DockArea::Bottom ? new QWidget(dock) : dockTitle(dock, m_theme));
         addDockWidget(area, dock);
         if (def.area == views::DockArea::Bottom) {
             if (lastBottom)
@@ -210,8 +238,11 @@ void MainWindow::makeStatusBar() {
 }
 
 void MainWindow::showState(const views::ViewState& state, const views::Changes& changes) {
-    if (changes.graph && m_controller.hasDocument())
+    if (state.hasDocument() && m_stack->currentWidget() == m_start) {
         m_stack->setCurrentWidget(m_panel);
+        showDocks(true);
+        m_panel->canvas()->setFocus();
+    }
     const HistoryStatePtr before = m_controller.comparedState();
     m_panel->setState(state, changes, before ? &before->graph : nullptr, before ? QString::fromStdString(before->title) : QString());
     for (auto& [id, pair] : m_views)
@@ -292,12 +323,22 @@ void MainWindow::restore() {
     if (settings.contains("window/state"))
         restoreState(settings.value("window/state").toByteArray(), kLayoutVersion);
     m_start->setRecent(recentFiles());
+    // The start page has the window to itself; the docks come with the first document, as they were left.
+    for (const auto& [id, pair] : m_views)
+        pair.first->setProperty("wanted", !pair.first->isHidden());
+    showDocks(false);
+}
+
+void MainWindow::showDocks(bool on) {
+    for (const auto& [id, pair] : m_views)
+        pair.first->setVisible(on && pair.first->property("wanted").toBool());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings settings;
     settings.setValue("window/geometry", saveGeometry());
-    settings.setValue("window/state", saveState(kLayoutVersion));
+    if (m_stack->currentWidget() != m_start) // without a document the docks are hidden, which is nobody's wish
+        settings.setValue("window/state", saveState(kLayoutVersion));
     m_controller.jobs().cancel();
     event->accept();
 }

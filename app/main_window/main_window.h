@@ -59,6 +59,7 @@ private:
     QStringList recentFiles() const;
     void showShortcuts();
     void restore();
+    void showDocks(bool on);
 
     views::ThemeSource& m_theme;
     Controller m_controller;

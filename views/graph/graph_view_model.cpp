@@ -216,8 +216,8 @@ private:
             edge.label += " " + formatBytes(edge.bytes);
         edge.name = m_graph.value(id) ? m_graph.value(id)->name : "";
         edge.style = styleOf(from, to);
-        const int a = m_view.scene.nodes[static_cast<std::size_t>(from)].group, b = m_view.scene.nodes[static_cast<std::size_t>(to)].group;
-        edge.labelled = a != b && !edge.label.empty();
+        // Only a closed scope does not say itself what comes out of it.
+        edge.labelled = m_view.scene.nodes[static_cast<std::size_t>(from)].form == NodeForm::CollapsedGroup && !edge.label.empty();
         m_view.scene.edges.push_back(std::move(edge));
         m_view.edgeValue.push_back(id);
     }

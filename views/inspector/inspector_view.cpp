@@ -9,6 +9,7 @@
 #include <QPixmap>
 #include <QScrollArea>
 #include <QSpinBox>
+#include <QStyle>
 #include <QTabWidget>
 #include <QTableWidget>
 #include <QTextBrowser>
@@ -30,7 +31,11 @@ void fitHeight(QTableWidget* table) {
     int height = table->horizontalHeader()->isHidden() ? 0 : table->horizontalHeader()->sizeHint().height();
     for (int row = 0; row < table->rowCount(); ++row)
         height += table->rowHeight(row);
-    table->setFixedHeight(height + 4);
+    int width = 0;
+    for (int column = 0; column < table->columnCount(); ++column)
+        width += table->columnWidth(column);
+    const bool scrolls = !table->horizontalHeader()->stretchLastSection() && width > table->viewport()->width();
+    table->setFixedHeight(height + 4 + (scrolls ? table->style()->pixelMetric(QStyle::PM_ScrollBarExtent) : 0));
 }
 
 QTableWidgetItem* cell(const QString& text, bool right = false) {

@@ -191,6 +191,8 @@ Result<Recorded> recordIterations(GradientBuilder& b, const Node& n, const Graph
             .gradientOf = n.id,
             .createdBy = createdBy};
         outputs.push_back(editor.addValue(std::move(spec)));
+        // Where no iteration runs, the declaration tells the element type and rank of the empty result.
+        editor.setDeclaredType(outputs.back(), b.type(value));
     }
     editor.setOutputs(std::move(outputs));
     const auto augmented = std::make_shared<const Graph>(editor.finish());

@@ -19,6 +19,7 @@ std::vector<const Kernel*> listKernels() {
     append(matMulKernels());
     append(convKernels());
     append(softmaxAndPoolKernels());
+    append(maxPoolKernels());
     append(elementwiseKernels());
     return all;
 }

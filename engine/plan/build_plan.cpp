@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/analysis/cost.h"
 #include "engine/analysis/topology.h"
 #include "engine/graph/graph_editor.h"
 #include "engine/kernels/kernel.h"
@@ -41,6 +42,9 @@ Graph withInputTypes(const Graph& graph, const std::vector<ValueType>& types, Di
     return editor.finish();
 }
 
+constexpr std::int64_t kWorthFlops = 2'000'000; // some 20 us on one core: handing a step to another thread costs about one
+constexpr double kWorthParallelism = 1.15;      // all work over the longest chain
+
 class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const std::vector<ValueType>& inputTypes, const PlanOptions& options)
@@ -52,14 +56,18 @@ public:
     }
 
     Result<std::shared_ptr<const Plan>> build() {
-        NABLA_TRY(const std::vector<const Node*> nodes, orderedNodes());
+        NABLA_TRY(std::vector<const Node*> nodes, orderedNodes());
+        const Levels levels = levelsOf(nodes);
+        m_plan->parallel = m_options.parallel && !m_options.keepAll && levels.worthThreads;
+        if (m_plan->parallel) // a step of one level then never stands between steps of another
+            std::stable_sort(nodes.begin(), nodes.end(), [&](const Node* a, const Node* b) { return levels.of.at(a->id) < levels.of.at(b->id); });
         for (const ValueId id : m_plan->graph.inputs())
             m_plan->inputSlots.push_back(addSlot(id, PlanSlot::Place::Input));
         for (const ValueId id : m_plan->graph.captures())
             m_plan->inputSlots.push_back(addSlot(id, PlanSlot::Place::Input));
         for (const Node* node : nodes) {
             if (!addConstantNode(*node))
-                NABLA_CHECK(addStep(*node));
+                NABLA_CHECK(addStep(*node, levels.of.at(node->id)));
         }
         NABLA_CHECK(addOutputs());
         NABLA_CHECK(chooseKernels());
@@ -104,6 +112,48 @@ private:
             return value && m_backward.contains(value->producer);
         };
         return std::any_of(node.inputs.begin(), node.inputs.end(), backward) || std::any_of(node.captures.begin(), node.captures.end(), backward);
+    }
+
+    struct Levels {
+        std::unordered_map<NodeId, std::uint32_t> of;
+        bool worthThreads = false;
+    };
+
+    /// `nodes` in execution order. Levels of the backward phase go on behind those of the forward one.
+    Levels levelsOf(const std::vector<const Node*>& nodes) const {
+        Levels levels;
+        const auto costs = m_options.parallel ? cost(m_plan->graph) : nullptr;
+        std::unordered_map<NodeId, std::int64_t> chain;
+        std::int64_t total = 0, longest = 0;
+        std::uint32_t top = 0, floor = 0;
+        bool backward = false;
+        for (const Node* node : nodes) {
+            if (!backward && m_backward.contains(node->id)) {
+                backward = true;
+                floor = top + 1;
+            }
+            std::uint32_t level = floor;
+            std::int64_t before = 0;
+            for (const auto* list : {&node->inputs, &node->captures}) {
+                for (const ValueId id : *list) {
+                    const Value* value = id ? m_plan->graph.value(id) : nullptr;
+                    const auto made = value ? levels.of.find(value->producer) : levels.of.end();
+                    if (made == levels.of.end())
+                        continue;
+                    level = std::max(level, made->second + 1);
+                    before = std::max(before, chain[made->first]);
+                }
+            }
+            levels.of.emplace(node->id, level);
+            top = std::max(top, level);
+            const std::int64_t flops = costs && costs->nodes.contains(node->id) ? std::max<std::int64_t>(0, costs->nodes.at(node->id).flops) : 0;
+            before += flops;
+            total += flops;
+            chain[node->id] = before;
+            longest = std::max(longest, before);
+        }
+        levels.worthThreads = total > kWorthFlops && static_cast<double>(total) > kWorthParallelism * static_cast<double>(longest);
+        return levels;
     }
 
     std::uint32_t addSlot(ValueId id, PlanSlot::Place place) {
@@ -157,8 +207,9 @@ private:
         return runError("{}: nothing makes its input \"{}\"", nodeText(reader), value ? value->name : "?");
     }
 
-    Result<void> addStep(const Node& node) {
+    Result<void> addStep(const Node& node, std::uint32_t level) {
         PlanStep step;
+        step.level = level;
         step.node = node.id;
         step.graphNode = &node;
         step.phase = m_backward.contains(node.id) ? Phase::Backward : Phase::Forward;
@@ -271,6 +322,11 @@ private:
         return it == m_types->constants.end() ? nullptr : it->second;
     }
 
+    // For placement time is counted in steps, or for several threads in levels: all steps of a level may run at once. Steps are sorted by level
+    // then, so that the last reader by index is also the last by level.
+    std::uint32_t firstTime(const PlanSlot& slot) const { return m_plan->parallel ? m_plan->steps[slot.firstStep].level : slot.firstStep; }
+    std::uint32_t lastTime(const PlanSlot& slot) const { return m_plan->parallel ? m_plan->steps[slot.lastStep].level : slot.lastStep; }
+
     /// One buffer per set of slots that share a place.
     void place() {
         std::vector<ArenaBuffer> buffers;
@@ -286,20 +342,23 @@ private:
             const std::uint32_t root = slot.aliasOf == kNoSlot ? i : slot.aliasOf;
             if (bufferOf[root] == kNoSlot) {
                 bufferOf[root] = static_cast<std::uint32_t>(buffers.size());
-                buffers.push_back({slot.bytes, slot.firstStep, slot.lastStep});
+                buffers.push_back({slot.bytes, firstTime(slot), lastTime(slot)});
             }
             ArenaBuffer& buffer = buffers[bufferOf[root]];
             buffer.bytes = std::max(buffer.bytes, slot.bytes);
-            buffer.firstStep = std::min(buffer.firstStep, slot.firstStep);
-            buffer.lastStep = std::max(buffer.lastStep, slot.lastStep);
+            buffer.firstStep = std::min(buffer.firstStep, firstTime(slot));
+            buffer.lastStep = std::max(buffer.lastStep, lastTime(slot));
             owners.push_back(i);
         }
-        const ArenaPlacement placed = placeBuffers(buffers, static_cast<std::uint32_t>(m_plan->steps.size()));
+        const std::uint32_t times = m_plan->parallel ? m_plan->steps.back().level + 1 : static_cast<std::uint32_t>(m_plan->steps.size());
+        const ArenaPlacement placed = placeBuffers(buffers, times);
         for (const std::uint32_t i : owners) {
             PlanSlot& slot = m_plan->slotTable[i];
             slot.offset = placed.offsets[bufferOf[slot.aliasOf == kNoSlot ? i : slot.aliasOf]];
         }
-        m_plan->arena = {placed.bytes, placed.lowerBound, placed.peakStep, std::string(placed.method)};
+        const auto atPeak = std::find_if(m_plan->steps.begin(), m_plan->steps.end(), [&](const PlanStep& step) { return step.level == placed.peakStep; });
+        const std::uint32_t peakStep = m_plan->parallel ? static_cast<std::uint32_t>(atPeak - m_plan->steps.begin()) : placed.peakStep;
+        m_plan->arena = {placed.bytes, placed.lowerBound, peakStep, std::string(placed.method)};
     }
 
     const PlanOptions& m_options;

@@ -29,6 +29,7 @@ struct PlanStep {
     std::vector<std::uint32_t> inputs, outputs; ///< slots; kNoSlot for omitted
     std::vector<std::uint32_t> captures;
     Phase phase = Phase::Forward;
+    std::uint32_t level = 0;              ///< distance from the inputs in steps, counted within the phase and on from the one before
     /// By running a graph of its own: a model's function, or an operator that is defined by its body and has no kernel here.
     bool isCall() const { return function || (!kernel && op->run.expands()); }
 };
@@ -63,6 +64,9 @@ struct PlanOptions {
     DimBindings dims;
     bool inPlace = true;          ///< element-wise results over inputs nobody reads later, views for Reshape and the like
     bool optimisedKernels = true; ///< false: reference kernels only
+    /// Several threads will run it: where the graph has enough work beside its longest chain, steps are ordered by their distance from the
+    /// inputs, and values of steps of one distance never share a place. Costs memory, so it is off for estimates and for one thread.
+    bool parallel = false;
     bool prepareKernels = true;   ///< false: nothing is packed (an estimate)
     bool keepAll = false;         ///< stepping: every value keeps its own place, nodes that no output needs run too
     const FunctionMap* functions = nullptr; ///< of the model, for bodies that do not carry them
@@ -76,6 +80,7 @@ struct Plan {
     std::vector<PlanSlot> slotTable; ///< not called "slots", which Qt makes a keyword
     std::vector<std::uint32_t> inputSlots, outputSlots; ///< inputSlots: the graph's inputs, then its captures
     ArenaCertificate arena;
+    bool parallel = false;        ///< ordered and placed for several threads
     std::int64_t heapSlots = 0;   ///< values whose size depends on data
     std::int64_t outputBytes = 0; ///< outputs lie outside the arena, since they outlive the run
     std::int64_t packedBytes = 0; ///< copies that kernels made of weights

@@ -58,6 +58,7 @@ Result<PlanExecutor*> GraphRunner::executorFor(std::span<const RuntimeValue> val
         return m_planned.front().executor.get();
     }
     PlanOptions options;
+    options.parallel = m_options->parallel;
     options.inPlace = m_options->inPlace;
     options.optimisedKernels = m_options->optimisedKernels;
     options.functions = &m_options->functions;
@@ -119,9 +120,9 @@ Result<GraphRunner*> GraphRunner::callRunner(const Node& node, const Function* f
             types.push_back(typeOf(input));
         const std::int64_t own = m_graph.opset(node.domain);
         NABLA_TRY(body, bodyForCall(node, own > 0 ? own : m_options->opset, types, m_graph.ids()));
-        if (m_options->inDouble) {
-            NABLA_TRY(body, inDoublePrecision(body));
-        }
+    }
+    if (m_options->inDouble) { // a function has been widened, but not the attributes of this call
+        NABLA_TRY(body, inDoublePrecision(body));
     }
     const std::scoped_lock lock(m_childrenMutex);
     auto& runner = m_calls[{node.id.value, key}];

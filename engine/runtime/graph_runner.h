@@ -17,6 +17,7 @@ struct RunnerOptions {
     bool eager = false;
     bool optimisedKernels = true;
     bool inPlace = true;
+    bool parallel = false; ///< several threads will run the plans
     bool inDouble = false; ///< bodies of operators that are made here are held in double too; other graphs come so
     std::int64_t memoryLimitBytes = 0;
     std::int64_t opset = 0;             ///< of ai.onnx, for bodies that do not say

@@ -141,9 +141,10 @@ Result<std::vector<RuntimeValue>> PlanExecutor::run(std::span<const RuntimeValue
         if (m_steps[s].random)
             m_steps[s].random->seed(mixSeed(env.seed, m_plan->steps[s].node.value));
     }
-    if (env.pool && env.pool->threads() > 1 && !m_tasks)
+    const bool inParallel = m_plan->parallel && env.pool && env.pool->threads() > 1;
+    if (inParallel && !m_tasks)
         m_tasks = buildTaskGraph(*m_plan);
-    const Result<void> done = env.pool && env.pool->threads() > 1 && m_tasks->worthIt ? runInParallel() : runInOrder();
+    const Result<void> done = inParallel ? runInParallel() : runInOrder();
     std::vector<RuntimeValue> outputs;
     if (done) {
         for (const std::uint32_t slot : m_plan->outputSlots) {

@@ -2,6 +2,7 @@
 #include "engine/runtime/session.h"
 
 #include <algorithm>
+#include <thread>
 #include <unordered_map>
 
 #include "engine/analysis/topology.h"
@@ -60,6 +61,7 @@ RunnerOptions runnerOptions(const Graph& graph, const SessionOptions& options) {
     runner.eager = options.mode == ExecutorMode::Eager;
     runner.optimisedKernels = options.optimisedKernels;
     runner.inPlace = options.inPlace;
+    runner.parallel = options.threads > 1 || (options.threads == 0 && std::thread::hardware_concurrency() > 1);
     runner.inDouble = options.inDouble;
     runner.memoryLimitBytes = options.memoryLimitBytes > 0 ? options.memoryLimitBytes : Tensor::maxTensorBytes();
     runner.opset = graph.opset("");
@@ -70,7 +72,7 @@ RunnerOptions runnerOptions(const Graph& graph, const SessionOptions& options) {
 struct Session::Impl {
     Impl(Graph graph, SessionOptions given)
         : options(std::move(given)), runner(graph, std::make_shared<const RunnerOptions>(runnerOptions(graph, options))) {
-        if (options.threads != 1)
+        if (runner.options().parallel)
             pool = std::make_unique<ThreadPool>(options.threads, initKernelThread);
     }
 

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/analysis/cost.h"
-
 namespace nabla::engine {
 
 namespace {
-
-constexpr std::int64_t kWorthFlops = 2'000'000;     // some 20 us on one core: a task costs about one
-constexpr double kWorthParallelism = 1.15;          // all work over the longest chain
 
 class Builder {
 public:
@@ -43,7 +38,6 @@ public:
             for (const std::uint32_t slot : read)
                 use(rootOf(slot), s);
         }
-        m_graph.worthIt = isWorthIt();
         return std::move(m_graph);
     }
 
@@ -89,22 +83,6 @@ private:
             return begin <= otherBegin && otherEnd <= end;
         });
         m_occupants.push_back(root);
-    }
-
-    bool isWorthIt() const {
-        const auto costs = cost(m_plan.graph);
-        std::vector<std::int64_t> chain(m_plan.steps.size(), 0);
-        std::int64_t total = 0, longest = 0;
-        for (std::uint32_t s = 0; s < m_plan.steps.size(); ++s) {
-            const auto it = costs->nodes.find(m_plan.steps[s].node);
-            const std::int64_t flops = it == costs->nodes.end() ? 0 : std::max<std::int64_t>(0, it->second.flops);
-            total += flops;
-            chain[s] += flops;
-            longest = std::max(longest, chain[s]);
-            for (const std::uint32_t next : m_graph.successors[s])
-                chain[next] = std::max(chain[next], chain[s]);
-        }
-        return total > kWorthFlops && static_cast<double>(total) > kWorthParallelism * static_cast<double>(longest);
     }
 
     const Plan& m_plan;

@@ -12,10 +12,9 @@ struct TaskGraph {
     std::vector<std::vector<std::uint32_t>> successors; ///< per step
     std::vector<std::uint32_t> waitsFor;                ///< per step: how many steps must have ended
     std::vector<std::uint32_t> reads;                   ///< per slot: how many steps read it
-    bool worthIt = false; ///< several threads gain something: enough work beside the longest chain
 };
 
-/// A step waits for those that make its inputs, and before it writes to a place for every step that used what lay there before.
+/// For plans that are ordered and placed for several threads. A step waits for those that make its inputs, and before it writes to a place for every step that used what lay there before.
 TaskGraph buildTaskGraph(const Plan& plan);
 
 } // namespace nabla::engine

@@ -87,6 +87,7 @@ void bench(const std::filesystem::path& folder) {
 } // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0); // lines as they come, into a pipe too
     std::vector<std::filesystem::path> folders(argv + 1, argv + argc);
     if (folders.empty()) {
         for (const char* name : {"digits_mlp", "digits_cnn", "tiny_gpt", "control_flow"})

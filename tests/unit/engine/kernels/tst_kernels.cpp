@@ -117,6 +117,10 @@ private slots:
         row("average pool", "AveragePool<kernel_shape = [3,2], strides = [2,2], pads = [1,0,1,1]>(x0)", {{2, 3, 8, 9}}, "onednn.averagepool");
         row("average pool with pads", "AveragePool<kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1>(x0)", {{2, 3, 8, 9}}, "onednn.averagepool");
         row("global average pool", "GlobalAveragePool(x0)", {{2, 3, 8, 9}}, "onednn.averagepool");
+        row("max pool", "MaxPool<kernel_shape = [3,2], strides = [2,1], pads = [1,0,1,1]>(x0)", {{2, 3, 8, 9}}, "rows.maxpool", 0);
+        row("max pool dilated, rounded up", "MaxPool<kernel_shape = [2,3], dilations = [2,1], strides = [3,2], ceil_mode = 1>(x0)", {{1, 2, 9, 10}}, "rows.maxpool", 0);
+        row("max pool in one dimension", "MaxPool<kernel_shape = [4], auto_pad = \"SAME_LOWER\">(x0)", {{2, 3, 9}}, "rows.maxpool", 0);
+        row("max pool in three dimensions", "MaxPool<kernel_shape = [2,2,2], strides = [2,1,2]>(x0)", {{1, 2, 5, 4, 6}}, "rows.maxpool", 0);
         row("add", "Add(x0, x1)", {{3, 5}, {3, 5}}, "simd.elementwise", 0);
         row("sub a scalar", "Sub(x0, x1)", {{3, 5}, {}}, "simd.elementwise", 0);
         row("sub from a scalar", "Sub(x0, x1)", {{1}, {3, 5}}, "simd.elementwise", 0);
@@ -178,6 +182,14 @@ private slots:
         QVERIFY(y.asDouble(2) == 0);
         for (int i = 3; i < 6; ++i)
             QVERIFY(std::isnan(y.asDouble(i)));
+    }
+
+    void maxPoolKeepsNan() {
+        const Graph graph = oneNode("MaxPool<kernel_shape = [2], strides = [1]>(x0)", {{1, 1, 5}});
+        const Tensor y = outcome(graph, {{"x0", Tensor::of<float>({1, 1, 5}, {1, kNan, 3, 2, -kInf})}}, true, 1).value;
+        QVERIFY(std::isnan(y.asDouble(0)) && std::isnan(y.asDouble(1)));
+        QCOMPARE(y.asDouble(2), 3.0);
+        QCOMPARE(y.asDouble(3), 2.0);
     }
 
     void constantWeightsArePackedOnce() {

@@ -9,6 +9,7 @@
 #include "views/outline/outline_view.h"
 #include "views/passes/passes_view.h"
 #include "views/problems/problems_view.h"
+#include "views/timeline/timeline_view.h"
 
 namespace nabla::views {
 
@@ -28,6 +29,7 @@ std::vector<ViewDef> viewDefs() {
         {"problems", title(QT_TRANSLATE_NOOP("ViewTitle", "Problems")), "warning", DockArea::Bottom, make<ProblemsView>},
         {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},
         {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
+        {"timeline", title(QT_TRANSLATE_NOOP("ViewTitle", "Timeline")), "timeline", DockArea::Bottom, make<TimelineView>},
     };
 }
 

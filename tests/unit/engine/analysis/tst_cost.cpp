@@ -11,8 +11,8 @@ class TstCost : public QObject {
 
 private slots:
     void matMulCountsMultiplyAndAdd() {
-        const auto graph = parseGraphText(
-            "g (float[N,3] x) => (float[N,2] y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> { m = MatMul (x, w) y = Relu (m) }");
+        const auto graph = parseGraphText("g (float[N,3] x) => (float[N,2] y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> { m "
+                                          "= MatMul (x, w) y = Relu (m) }");
         QVERIFY2(graph, graph ? "" : graph.error().message().c_str());
         const auto bound = cost(*graph, {{"N", 4}});
         QCOMPARE(bound->flops, std::int64_t{2 * 4 * 3 * 2 + 4 * 2}); // a multiply-add is two; Relu one an element

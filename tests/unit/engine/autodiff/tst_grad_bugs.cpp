@@ -1,11 +1,13 @@
-// Public bug reports about gradients (tests/data/bugs/grad-*): ties, zeros in products, norms at zero, branches not taken.
+// Public bug reports about gradients (tests/data/bugs/grad-*): ties, zeros in products, norms at zero, branches not
+// taken.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
-#include <QTest>
 #include <nlohmann/json.hpp>
+
+#include <QTest>
 
 #include "engine/autodiff/grad.h"
 #include "engine/importers/importer.h"
@@ -49,9 +51,12 @@ bool equal(const Tensor& actual, const json& spec) {
     return true;
 }
 
-json caseOf(const fs::path& folder) { return json::parse(std::ifstream(folder / "case.json")); }
+json caseOf(const fs::path& folder) {
+    return json::parse(std::ifstream(folder / "case.json"));
+}
 
-/// Gradients of the first output (cotangent ones) in every float input, by input name; twice: those of the sum of the first ones.
+/// Gradients of the first output (cotangent ones) in every float input, by input name; twice: those of the sum of the
+/// first ones.
 Result<NamedValues> gradients(const fs::path& model, const json& inputs, int times) {
     ImportContext context;
     NABLA_TRY(const Model opened, openModel(model, context));

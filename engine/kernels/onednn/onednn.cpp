@@ -6,12 +6,13 @@
 namespace nabla::engine::onednn {
 
 const dnnl::engine& engine() {
+    initKernelThread(); // a primitive keeps the number of threads that it was made for
     static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
     return cpu;
 }
 
 dnnl::stream& stream() {
-    initKernelThread();
+    initKernelThread(); // and runs on those of the calling thread
     thread_local dnnl::stream own(engine());
     return own;
 }

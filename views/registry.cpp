@@ -26,10 +26,10 @@ std::vector<ViewDef> viewDefs() {
         {"outline", title(QT_TRANSLATE_NOOP("ViewTitle", "Outline")), "tree", DockArea::Left, make<OutlineView>},
         {"history", title(QT_TRANSLATE_NOOP("ViewTitle", "History")), "history", DockArea::Left, make<HistoryView>},
         {"inspector", title(QT_TRANSLATE_NOOP("ViewTitle", "Inspector")), "info", DockArea::Right, make<InspectorView>},
-        {"problems", title(QT_TRANSLATE_NOOP("ViewTitle", "Problems")), "warning", DockArea::Bottom, make<ProblemsView>},
-        {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},
-        {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
         {"timeline", title(QT_TRANSLATE_NOOP("ViewTitle", "Timeline")), "timeline", DockArea::Bottom, make<TimelineView>},
+        {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
+        {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},
+        {"problems", title(QT_TRANSLATE_NOOP("ViewTitle", "Problems")), "warning", DockArea::Bottom, make<ProblemsView>},
     };
 }
 

@@ -28,7 +28,8 @@ template <UnaryRow F> Result<void> runUnary(const KernelContext& c, KernelState*
     float* const to = y.mutableData<float>().data();
     const auto count = static_cast<std::size_t>(x.elementCount());
     if (c.pool && count > 2 * kGrain)
-        c.pool->parallelFor(count, kGrain, [&](std::size_t begin, std::size_t end) { unaryRow(F, from + begin, to + begin, end - begin); });
+        c.pool->parallelFor(count, kGrain,
+            [&](std::size_t begin, std::size_t end) { unaryRow(F, from + begin, to + begin, end - begin); });
     else
         unaryRow(F, from, to, count);
     c.setOutput(0, std::move(y));
@@ -84,7 +85,8 @@ Result<std::unique_ptr<KernelState>> prepareBinary(const KernelQuery& q) {
     return std::unique_ptr<KernelState>(std::move(state));
 }
 
-template <BinaryRow F> void rows(const BroadcastState& s, const float* a, const float* b, float* y, std::int64_t begin, std::int64_t end) {
+template <BinaryRow F>
+void rows(const BroadcastState& s, const float* a, const float* b, float* y, std::int64_t begin, std::int64_t end) {
     std::int64_t atA = 0, atB = 0;
     std::vector<std::int64_t> index(s.outer.size(), 0);
     for (std::size_t i = s.outer.size(), rest = static_cast<std::size_t>(begin); i-- > 0;) {
@@ -95,7 +97,8 @@ template <BinaryRow F> void rows(const BroadcastState& s, const float* a, const 
         atB += index[i] * s.outer[i].b;
     }
     for (std::int64_t row = begin; row < end; ++row) {
-        binaryRow(F, a + atA, static_cast<std::size_t>(s.row.a), b + atB, static_cast<std::size_t>(s.row.b), y + row * s.row.size, static_cast<std::size_t>(s.row.size));
+        binaryRow(F, a + atA, static_cast<std::size_t>(s.row.a), b + atB, static_cast<std::size_t>(s.row.b),
+            y + row * s.row.size, static_cast<std::size_t>(s.row.size));
         for (std::size_t i = s.outer.size(); i-- > 0;) {
             atA += s.outer[i].a;
             atB += s.outer[i].b;
@@ -121,13 +124,17 @@ template <BinaryRow F> Result<void> runBinary(const KernelContext& c, KernelStat
         // nothing to do, and no element to read
     } else if (large && s.outer.empty()) {
         c.pool->parallelFor(static_cast<std::size_t>(count), kGrain, [&](std::size_t begin, std::size_t end) {
-            binaryRow(F, a + begin * static_cast<std::size_t>(s.row.a), static_cast<std::size_t>(s.row.a), b + begin * static_cast<std::size_t>(s.row.b),
-                static_cast<std::size_t>(s.row.b), to + begin, end - begin);
+            binaryRow(F, a + begin * static_cast<std::size_t>(s.row.a), static_cast<std::size_t>(s.row.a),
+                b + begin * static_cast<std::size_t>(s.row.b), static_cast<std::size_t>(s.row.b), to + begin,
+                end - begin);
         });
     } else if (large) {
         const std::int64_t rowCount = count / s.row.size;
-        c.pool->parallelFor(static_cast<std::size_t>(rowCount), static_cast<std::size_t>(std::max<std::int64_t>(1, grain / s.row.size)),
-            [&](std::size_t begin, std::size_t end) { rows<F>(s, a, b, to, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)); });
+        c.pool->parallelFor(static_cast<std::size_t>(rowCount),
+            static_cast<std::size_t>(std::max<std::int64_t>(1, grain / s.row.size)),
+            [&](std::size_t begin, std::size_t end) {
+                rows<F>(s, a, b, to, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+            });
     } else {
         rows<F>(s, a, b, to, 0, count / s.row.size);
     }
@@ -136,18 +143,32 @@ template <BinaryRow F> Result<void> runBinary(const KernelContext& c, KernelStat
 }
 
 template <UnaryRow F> constexpr Kernel unary(std::string_view opType) {
-    return {.name = "simd.elementwise", .opType = opType, .domain = "", .accepts = acceptsUnary, .prepare = nullptr, .run = runUnary<F>};
+    return {.name = "simd.elementwise",
+        .opType = opType,
+        .domain = "",
+        .accepts = acceptsUnary,
+        .prepare = nullptr,
+        .run = runUnary<F>};
 }
 template <BinaryRow F> constexpr Kernel binary(std::string_view opType) {
-    return {.name = "simd.elementwise", .opType = opType, .domain = "", .accepts = acceptsBinary, .prepare = prepareBinary, .run = runBinary<F>};
+    return {.name = "simd.elementwise",
+        .opType = opType,
+        .domain = "",
+        .accepts = acceptsBinary,
+        .prepare = prepareBinary,
+        .run = runBinary<F>};
 }
 
-constexpr std::array kKernels = {unary<UnaryRow::Abs>("Abs"), unary<UnaryRow::Exp>("Exp"), unary<UnaryRow::Log>("Log"), unary<UnaryRow::Neg>("Neg"),
-    unary<UnaryRow::Reciprocal>("Reciprocal"), unary<UnaryRow::Relu>("Relu"), unary<UnaryRow::Sigmoid>("Sigmoid"), unary<UnaryRow::Sqrt>("Sqrt"),
-    unary<UnaryRow::Tanh>("Tanh"), binary<BinaryRow::Add>("Add"), binary<BinaryRow::Div>("Div"), binary<BinaryRow::Mul>("Mul"), binary<BinaryRow::Sub>("Sub")};
+constexpr std::array kKernels = {unary<UnaryRow::Abs>("Abs"), unary<UnaryRow::Exp>("Exp"), unary<UnaryRow::Log>("Log"),
+    unary<UnaryRow::Neg>("Neg"), unary<UnaryRow::Reciprocal>("Reciprocal"), unary<UnaryRow::Relu>("Relu"),
+    unary<UnaryRow::Sigmoid>("Sigmoid"), unary<UnaryRow::Sqrt>("Sqrt"), unary<UnaryRow::Tanh>("Tanh"),
+    binary<BinaryRow::Add>("Add"), binary<BinaryRow::Div>("Div"), binary<BinaryRow::Mul>("Mul"),
+    binary<BinaryRow::Sub>("Sub")};
 
 } // namespace
 
-std::span<const Kernel> elementwiseKernels() { return kKernels; }
+std::span<const Kernel> elementwiseKernels() {
+    return kKernels;
+}
 
 } // namespace nabla::engine

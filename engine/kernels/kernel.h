@@ -1,4 +1,5 @@
-// Optimised kernels: one ordered list per operator family; the first that accepts a step wins, the reference comes last.
+// Optimised kernels: one ordered list per operator family; the first that accepts a step wins, the reference comes
+// last.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,7 @@ struct KernelState {
 };
 
 struct Kernel {
-    std::string_view name;      ///< as shown: `onednn.conv`, `tile.elementwise`
+    std::string_view name; ///< as shown: `onednn.conv`, `tile.elementwise`
     std::string_view opType, domain;
     bool (*accepts)(const KernelQuery&);
     Result<std::unique_ptr<KernelState>> (*prepare)(const KernelQuery&); ///< null: no state

@@ -32,13 +32,16 @@ struct MaxPoolState : KernelState {
 };
 
 std::optional<MaxPoolState> geometry(const KernelQuery& q) {
-    const auto x = q.inputs.empty() || !q.inputs[0].isTensor() || q.inputs[0].elementType != DType::Float32 ? std::nullopt : q.inputs[0].concreteShape();
+    const auto x = q.inputs.empty() || !q.inputs[0].isTensor() || q.inputs[0].elementType != DType::Float32
+        ? std::nullopt
+        : q.inputs[0].concreteShape();
     if (!x || x->size() < 3 || x->size() > 5 || q.node.output(1))
         return std::nullopt;
     const auto attributes = windowAttributes(q.node, x->size() - 2);
     if (!attributes)
         return std::nullopt;
-    const auto window = slideOver(*attributes, ShapeView(*x).subspan(2), q.node.intAttribute("ceil_mode", 0) != 0 ? Rounding::Ceil : Rounding::Floor);
+    const auto window = slideOver(*attributes, ShapeView(*x).subspan(2),
+        q.node.intAttribute("ceil_mode", 0) != 0 ? Rounding::Ceil : Rounding::Floor);
     if (!window)
         return std::nullopt;
     MaxPoolState state;
@@ -47,7 +50,8 @@ std::optional<MaxPoolState> geometry(const KernelQuery& q) {
     state.outputShape.insert(state.outputShape.end(), window->output.begin(), window->output.end());
     const std::size_t shift = 3 - window->rank();
     for (std::size_t i = 0; i < window->rank(); ++i)
-        state.axes[shift + i] = {window->input[i], window->output[i], window->kernel[i], window->strides[i], window->dilations[i], window->padBegin[i]};
+        state.axes[shift + i] = {window->input[i], window->output[i], window->kernel[i], window->strides[i],
+            window->dilations[i], window->padBegin[i]};
     return state;
 }
 
@@ -72,16 +76,21 @@ void maxPlane(const std::array<Axis, 3>& axes, const float* x, float* y) {
                 const auto [firstH, lastH] = height.outputsOfTap(th);
                 for (std::int64_t h = firstH; h < lastH; ++h) {
                     const std::int64_t atH = h * height.stride - height.padBegin + th * height.dilation;
-                    maxRow(width, x + (atD * height.input + atH) * width.input, y + (d * height.output + h) * width.output);
+                    maxRow(width, x + (atD * height.input + atH) * width.input,
+                        y + (d * height.output + h) * width.output);
                 }
             }
         }
     }
 }
 
-bool accepts(const KernelQuery& q) { return geometry(q).has_value(); }
+bool accepts(const KernelQuery& q) {
+    return geometry(q).has_value();
+}
 
-Result<std::unique_ptr<KernelState>> prepare(const KernelQuery& q) { return std::unique_ptr<KernelState>(std::make_unique<MaxPoolState>(*geometry(q))); }
+Result<std::unique_ptr<KernelState>> prepare(const KernelQuery& q) {
+    return std::unique_ptr<KernelState>(std::make_unique<MaxPoolState>(*geometry(q)));
+}
 
 Result<void> run(const KernelContext& c, KernelState* given) {
     const auto& s = static_cast<const MaxPoolState&>(*given);
@@ -94,9 +103,11 @@ Result<void> run(const KernelContext& c, KernelState* given) {
         for (auto plane = static_cast<std::int64_t>(begin); plane < static_cast<std::int64_t>(end); ++plane)
             maxPlane(s.axes, from + plane * inputCells, to + plane * outputCells);
     };
-    const std::int64_t work = std::max<std::int64_t>(1, outputCells * s.axes[0].kernel * s.axes[1].kernel * s.axes[2].kernel);
+    const std::int64_t work
+        = std::max<std::int64_t>(1, outputCells * s.axes[0].kernel * s.axes[1].kernel * s.axes[2].kernel);
     if (c.pool && s.planes * work > 100'000)
-        c.pool->parallelFor(static_cast<std::size_t>(s.planes), static_cast<std::size_t>(std::max<std::int64_t>(1, 50'000 / work)), planes);
+        c.pool->parallelFor(static_cast<std::size_t>(s.planes),
+            static_cast<std::size_t>(std::max<std::int64_t>(1, 50'000 / work)), planes);
     else
         planes(0, static_cast<std::size_t>(s.planes));
     c.setOutput(0, std::move(y));
@@ -109,6 +120,8 @@ constexpr Kernel kKernels[] = {
 
 } // namespace
 
-std::span<const Kernel> maxPoolKernels() { return kKernels; }
+std::span<const Kernel> maxPoolKernels() {
+    return kKernels;
+}
 
 } // namespace nabla::engine

@@ -26,7 +26,9 @@ std::vector<const Kernel*> listKernels() {
 
 using KernelIndex = std::unordered_map<std::string, std::vector<const Kernel*>>;
 
-std::string key(std::string_view domain, std::string_view opType) { return std::string(domain) + ':' + std::string(opType); }
+std::string key(std::string_view domain, std::string_view opType) {
+    return std::string(domain) + ':' + std::string(opType);
+}
 
 const KernelIndex& index() {
     static const KernelIndex made = [] {
@@ -49,7 +51,8 @@ const Kernel* chooseKernel(const KernelQuery& query) {
     const auto it = index().find(key(query.node.domain, query.node.opType));
     if (it == index().end())
         return nullptr;
-    const auto accepting = std::find_if(it->second.begin(), it->second.end(), [&](const Kernel* kernel) { return kernel->accepts(query); });
+    const auto accepting = std::find_if(
+        it->second.begin(), it->second.end(), [&](const Kernel* kernel) { return kernel->accepts(query); });
     return accepting == it->second.end() ? nullptr : *accepting;
 }
 

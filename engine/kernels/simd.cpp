@@ -27,7 +27,9 @@ template <typename F> HWY_INLINE void mapRow(const float* x, float* y, std::size
         hn::StoreU(f(one, hn::LoadU(one, x + i)), one, y + i);
 }
 
-template <typename F> HWY_INLINE void mapRows(const float* a, std::size_t aStep, const float* b, std::size_t bStep, float* y, std::size_t count, F f) {
+template <typename F>
+HWY_INLINE void mapRows(
+    const float* a, std::size_t aStep, const float* b, std::size_t bStep, float* y, std::size_t count, F f) {
     const hn::ScalableTag<float> whole;
     const std::size_t lanes = hn::Lanes(whole);
     const auto loop = [&](auto loadA, auto loadB) HWY_ATTR {
@@ -69,7 +71,9 @@ template <typename D, typename V> HWY_INLINE V logOf(D d, V v) {
     return hn::IfThenElse(hn::Gt(v, zero), ofPositive, ofZero);
 }
 
-template <typename D, typename V> HWY_INLINE V tanhOf(D d, V v) { return hn::IfThenElse(hn::Eq(v, v), hn::Tanh(d, v), v); }
+template <typename D, typename V> HWY_INLINE V tanhOf(D d, V v) {
+    return hn::IfThenElse(hn::Eq(v, v), hn::Tanh(d, v), v);
+}
 
 template <typename D, typename V> HWY_INLINE V sigmoidOf(D d, V v) {
     const auto one = hn::Set(d, 1.0F);
@@ -78,25 +82,39 @@ template <typename D, typename V> HWY_INLINE V sigmoidOf(D d, V v) {
 
 void unary(UnaryRow f, const float* x, float* y, std::size_t count) {
     switch (f) {
-    case UnaryRow::Abs: return mapRow(x, y, count, [](auto, auto v) HWY_ATTR { return hn::Abs(v); });
-    case UnaryRow::Exp: return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return expOf(d, v); });
-    case UnaryRow::Log: return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return logOf(d, v); });
-    case UnaryRow::Neg: return mapRow(x, y, count, [](auto, auto v) HWY_ATTR { return hn::Neg(v); });
-    case UnaryRow::Reciprocal: return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return hn::Div(hn::Set(d, 1.0F), v); });
+    case UnaryRow::Abs:
+        return mapRow(x, y, count, [](auto, auto v) HWY_ATTR { return hn::Abs(v); });
+    case UnaryRow::Exp:
+        return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return expOf(d, v); });
+    case UnaryRow::Log:
+        return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return logOf(d, v); });
+    case UnaryRow::Neg:
+        return mapRow(x, y, count, [](auto, auto v) HWY_ATTR { return hn::Neg(v); });
+    case UnaryRow::Reciprocal:
+        return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return hn::Div(hn::Set(d, 1.0F), v); });
     case UnaryRow::Relu: // NaN is not below zero and stays
-        return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v); });
-    case UnaryRow::Sigmoid: return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return sigmoidOf(d, v); });
-    case UnaryRow::Sqrt: return mapRow(x, y, count, [](auto, auto v) HWY_ATTR { return hn::Sqrt(v); });
-    case UnaryRow::Tanh: return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return tanhOf(d, v); });
+        return mapRow(
+            x, y, count, [](auto d, auto v) HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v); });
+    case UnaryRow::Sigmoid:
+        return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return sigmoidOf(d, v); });
+    case UnaryRow::Sqrt:
+        return mapRow(x, y, count, [](auto, auto v) HWY_ATTR { return hn::Sqrt(v); });
+    case UnaryRow::Tanh:
+        return mapRow(x, y, count, [](auto d, auto v) HWY_ATTR { return tanhOf(d, v); });
     }
 }
 
-void binary(BinaryRow f, const float* a, std::size_t aStep, const float* b, std::size_t bStep, float* y, std::size_t count) {
+void binary(
+    BinaryRow f, const float* a, std::size_t aStep, const float* b, std::size_t bStep, float* y, std::size_t count) {
     switch (f) {
-    case BinaryRow::Add: return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Add(u, v); });
-    case BinaryRow::Div: return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Div(u, v); });
-    case BinaryRow::Mul: return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Mul(u, v); });
-    case BinaryRow::Sub: return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Sub(u, v); });
+    case BinaryRow::Add:
+        return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Add(u, v); });
+    case BinaryRow::Div:
+        return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Div(u, v); });
+    case BinaryRow::Mul:
+        return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Mul(u, v); });
+    case BinaryRow::Sub:
+        return mapRows(a, aStep, b, bStep, y, count, [](auto u, auto v) HWY_ATTR { return hn::Sub(u, v); });
     }
 }
 
@@ -112,9 +130,12 @@ HWY_EXPORT(unary);
 HWY_EXPORT(binary);
 } // namespace
 
-void unaryRow(UnaryRow f, const float* x, float* y, std::size_t count) { HWY_DYNAMIC_DISPATCH(unary)(f, x, y, count); }
+void unaryRow(UnaryRow f, const float* x, float* y, std::size_t count) {
+    HWY_DYNAMIC_DISPATCH(unary)(f, x, y, count);
+}
 
-void binaryRow(BinaryRow f, const float* a, std::size_t aStep, const float* b, std::size_t bStep, float* y, std::size_t count) {
+void binaryRow(
+    BinaryRow f, const float* a, std::size_t aStep, const float* b, std::size_t bStep, float* y, std::size_t count) {
     if (count > 0)
         HWY_DYNAMIC_DISPATCH(binary)(f, a, aStep, b, bStep, y, count);
 }

@@ -6,7 +6,8 @@
 namespace nabla::engine {
 
 void initKernelThread() {
-    // Through the loaded library and not through <omp.h>: our own code is compiled without OpenMP. The setting is per calling thread in libgomp.
+    // Through the loaded library and not through <omp.h>: our own code is compiled without OpenMP. The setting is per
+    // calling thread in libgomp.
     using SetThreads = void (*)(int);
     static const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     thread_local bool done = false;

@@ -56,7 +56,8 @@ public:
                 break; // sorted by offset: everything after lies behind the gap too
             offset = std::max(offset, other.end);
         }
-        const auto at = std::upper_bound(m_placed.begin(), m_placed.end(), offset, [](std::int64_t value, const Placed& other) { return value < other.offset; });
+        const auto at = std::upper_bound(m_placed.begin(), m_placed.end(), offset,
+            [](std::int64_t value, const Placed& other) { return value < other.offset; });
         m_placed.insert(at, {offset, offset + buffer.bytes, buffer.firstStep, buffer.lastStep});
         m_end = std::max(m_end, offset + buffer.bytes);
         return offset;
@@ -81,7 +82,8 @@ template <typename Key> Order ordered(std::size_t count, Key key) {
     return order;
 }
 
-/// Free list in time order: linear in practice, and exact for chains, which the quadratic orders cannot afford when they are very long.
+/// Free list in time order: linear in practice, and exact for chains, which the quadratic orders cannot afford when
+/// they are very long.
 void placeInTimeOrder(std::span<const ArenaBuffer> buffers, std::uint32_t steps, ArenaPlacement& out) {
     std::vector<std::vector<std::uint32_t>> starting(steps), ending(steps);
     for (std::uint32_t i = 0; i < buffers.size(); ++i) {
@@ -128,11 +130,14 @@ ArenaPlacement placeBuffers(std::span<const ArenaBuffer> buffers, std::uint32_t 
 
     const std::vector<std::int64_t> breadth = breadths(buffers, live);
     const auto size = [&](std::uint32_t i) { return buffers[i].bytes; };
-    const auto length = [&](std::uint32_t i) { return static_cast<std::int64_t>(buffers[i].lastStep) - buffers[i].firstStep + 1; };
+    const auto length
+        = [&](std::uint32_t i) { return static_cast<std::int64_t>(buffers[i].lastStep) - buffers[i].firstStep + 1; };
     const std::array<std::pair<std::string_view, Order>, 4> orders{{
         {"breadth", ordered(buffers.size(), [&](std::uint32_t i) { return std::pair(breadth[i], size(i)); })},
         {"size", ordered(buffers.size(), [&](std::uint32_t i) { return std::pair(size(i), length(i)); })},
-        {"size x lifetime", ordered(buffers.size(), [&](std::uint32_t i) { return static_cast<double>(size(i)) * static_cast<double>(length(i)); })},
+        {"size x lifetime",
+            ordered(buffers.size(),
+                [&](std::uint32_t i) { return static_cast<double>(size(i)) * static_cast<double>(length(i)); })},
         {"lifetime", ordered(buffers.size(), [&](std::uint32_t i) { return std::pair(length(i), size(i)); })},
     }};
     for (const auto& [method, order] : orders) {

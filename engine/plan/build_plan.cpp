@@ -15,7 +15,8 @@ namespace nabla::engine {
 
 namespace {
 
-/// The graph whose inputs say the concrete types, so that one inference gives every shape; the graph itself when they say so already.
+/// The graph whose inputs say the concrete types, so that one inference gives every shape; the graph itself when they
+/// say so already.
 Graph withInputTypes(const Graph& graph, const std::vector<ValueType>& types, DimBindings& bindings) {
     std::vector<ValueId> ids(graph.inputs().begin(), graph.inputs().end());
     ids.insert(ids.end(), graph.captures().begin(), graph.captures().end());
@@ -27,7 +28,8 @@ Graph withInputTypes(const Graph& graph, const std::vector<ValueType>& types, Di
         changed.emplace_back(ids[i], types[i]);
         if (!declared.shape || !types[i].shape || declared.shape->size() != types[i].shape->size())
             continue;
-        for (std::size_t d = 0; d < declared.shape->size(); ++d) { // what the file says of inner values in these names holds in numbers
+        for (std::size_t d = 0; d < declared.shape->size();
+             ++d) { // what the file says of inner values in these names holds in numbers
             const std::vector<std::string> atoms = (*declared.shape)[d].atoms();
             const auto size = (*types[i].shape)[d].constant();
             if (size && atoms.size() == 1 && (*declared.shape)[d].sameAs(Dim::symbol(atoms[0])))
@@ -42,13 +44,16 @@ Graph withInputTypes(const Graph& graph, const std::vector<ValueType>& types, Di
     return editor.finish();
 }
 
-constexpr std::int64_t kWorthFlops = 2'000'000; // some 20 us on one core: handing a step to another thread costs about one
-constexpr double kWorthParallelism = 1.15;      // all work over the longest chain
+constexpr std::int64_t kWorthFlops
+    = 2'000'000; // some 20 us on one core: handing a step to another thread costs about one
+constexpr double kWorthParallelism = 1.15; // all work over the longest chain
 
 class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const std::vector<ValueType>& inputTypes, const PlanOptions& options)
-        : m_options(options), m_bindings(options.dims), m_plan(std::make_shared<Plan>()) {
+        : m_options(options)
+        , m_bindings(options.dims)
+        , m_plan(std::make_shared<Plan>()) {
         m_plan->graph = withInputTypes(graph, inputTypes, m_bindings);
         m_plan->functions = graph.functions().empty() && options.functions ? *options.functions : graph.functions();
         m_plan->opset = graph.opset("") > 0 ? graph.opset("") : options.opset;
@@ -60,7 +65,8 @@ public:
         const Levels levels = levelsOf(nodes);
         m_plan->parallel = m_options.parallel && !m_options.keepAll && levels.worthThreads;
         if (m_plan->parallel) // a step of one level then never stands between steps of another
-            std::stable_sort(nodes.begin(), nodes.end(), [&](const Node* a, const Node* b) { return levels.of.at(a->id) < levels.of.at(b->id); });
+            std::stable_sort(nodes.begin(), nodes.end(),
+                [&](const Node* a, const Node* b) { return levels.of.at(a->id) < levels.of.at(b->id); });
         for (const ValueId id : m_plan->graph.inputs())
             m_plan->inputSlots.push_back(addSlot(id, PlanSlot::Place::Input));
         for (const ValueId id : m_plan->graph.captures())
@@ -88,7 +94,9 @@ private:
         std::vector<const Node*> nodes;
         for (auto it = order->order.rbegin(); it != order->order.rend(); ++it) {
             const Node* node = graph.node(*it);
-            if (!m_options.keepAll && std::none_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) { return wanted.contains(id); }))
+            if (!m_options.keepAll && std::none_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) {
+                    return wanted.contains(id);
+                }))
                 continue;
             wanted.insert(node->inputs.begin(), node->inputs.end());
             wanted.insert(node->captures.begin(), node->captures.end());
@@ -99,7 +107,8 @@ private:
             if (isBackward(*node))
                 m_backward.insert(node->id);
         }
-        std::stable_partition(nodes.begin(), nodes.end(), [&](const Node* node) { return !m_backward.contains(node->id); });
+        std::stable_partition(
+            nodes.begin(), nodes.end(), [&](const Node* node) { return !m_backward.contains(node->id); });
         return nodes;
     }
 
@@ -111,7 +120,8 @@ private:
             const Value* value = id ? m_plan->graph.value(id) : nullptr;
             return value && m_backward.contains(value->producer);
         };
-        return std::any_of(node.inputs.begin(), node.inputs.end(), backward) || std::any_of(node.captures.begin(), node.captures.end(), backward);
+        return std::any_of(node.inputs.begin(), node.inputs.end(), backward)
+            || std::any_of(node.captures.begin(), node.captures.end(), backward);
     }
 
     struct Levels {
@@ -146,13 +156,16 @@ private:
             }
             levels.of.emplace(node->id, level);
             top = std::max(top, level);
-            const std::int64_t flops = costs && costs->nodes.contains(node->id) ? std::max<std::int64_t>(0, costs->nodes.at(node->id).flops) : 0;
+            const std::int64_t flops = costs && costs->nodes.contains(node->id)
+                ? std::max<std::int64_t>(0, costs->nodes.at(node->id).flops)
+                : 0;
             before += flops;
             total += flops;
             chain[node->id] = before;
             longest = std::max(longest, before);
         }
-        levels.worthThreads = total > kWorthFlops && static_cast<double>(total) > kWorthParallelism * static_cast<double>(longest);
+        levels.worthThreads
+            = total > kWorthFlops && static_cast<double>(total) > kWorthParallelism * static_cast<double>(longest);
         return levels;
     }
 
@@ -213,16 +226,18 @@ private:
         step.node = node.id;
         step.graphNode = &node;
         step.phase = m_backward.contains(node.id) ? Phase::Backward : Phase::Forward;
-        if (const auto it = m_plan->functions.find(functionKey(node.domain, node.opType, node.overload)); it != m_plan->functions.end())
+        if (const auto it = m_plan->functions.find(functionKey(node.domain, node.opType, node.overload));
+            it != m_plan->functions.end())
             step.function = it->second.get();
         else
             step.op = findOp(node.opType, node.domain);
         if (!step.function && !step.op) {
-            return runError("{}: the operator {}{}{} is not known here, so the model cannot be run", nodeText(node), node.domain, node.domain.empty() ? "" : ".",
-                node.opType);
+            return runError("{}: the operator {}{}{} is not known here, so the model cannot be run", nodeText(node),
+                node.domain, node.domain.empty() ? "" : ".", node.opType);
         }
         const auto at = static_cast<std::uint32_t>(m_plan->steps.size());
-        for (const auto& [from, to] : {std::pair(&node.inputs, &step.inputs), std::pair(&node.captures, &step.captures)}) {
+        for (const auto& [from, to] :
+            {std::pair(&node.inputs, &step.inputs), std::pair(&node.captures, &step.captures)}) {
             for (const ValueId id : *from) {
                 NABLA_TRY(const std::uint32_t slot, slotOf(id, node));
                 to->push_back(slot);
@@ -254,7 +269,8 @@ private:
             if (it == m_slotOf.end()) {
                 TensorPtr tensor = id ? m_plan->graph.constant(id) : nullptr;
                 if (!tensor)
-                    return runError("nothing makes the output \"{}\"", id && m_plan->graph.value(id) ? m_plan->graph.value(id)->name : "?");
+                    return runError("nothing makes the output \"{}\"",
+                        id && m_plan->graph.value(id) ? m_plan->graph.value(id)->name : "?");
                 it = m_slotOf.emplace(id, addConstant(id, std::move(tensor))).first;
             }
             PlanSlot& slot = m_plan->slotTable[it->second];
@@ -322,10 +338,14 @@ private:
         return it == m_types->constants.end() ? nullptr : it->second;
     }
 
-    // For placement time is counted in steps, or for several threads in levels: all steps of a level may run at once. Steps are sorted by level
-    // then, so that the last reader by index is also the last by level.
-    std::uint32_t firstTime(const PlanSlot& slot) const { return m_plan->parallel ? m_plan->steps[slot.firstStep].level : slot.firstStep; }
-    std::uint32_t lastTime(const PlanSlot& slot) const { return m_plan->parallel ? m_plan->steps[slot.lastStep].level : slot.lastStep; }
+    // For placement time is counted in steps, or for several threads in levels: all steps of a level may run at once.
+    // Steps are sorted by level then, so that the last reader by index is also the last by level.
+    std::uint32_t firstTime(const PlanSlot& slot) const {
+        return m_plan->parallel ? m_plan->steps[slot.firstStep].level : slot.firstStep;
+    }
+    std::uint32_t lastTime(const PlanSlot& slot) const {
+        return m_plan->parallel ? m_plan->steps[slot.lastStep].level : slot.lastStep;
+    }
 
     /// One buffer per set of slots that share a place.
     void place() {
@@ -350,14 +370,17 @@ private:
             buffer.lastStep = std::max(buffer.lastStep, lastTime(slot));
             owners.push_back(i);
         }
-        const std::uint32_t times = m_plan->parallel ? m_plan->steps.back().level + 1 : static_cast<std::uint32_t>(m_plan->steps.size());
+        const std::uint32_t times
+            = m_plan->parallel ? m_plan->steps.back().level + 1 : static_cast<std::uint32_t>(m_plan->steps.size());
         const ArenaPlacement placed = placeBuffers(buffers, times);
         for (const std::uint32_t i : owners) {
             PlanSlot& slot = m_plan->slotTable[i];
             slot.offset = placed.offsets[bufferOf[slot.aliasOf == kNoSlot ? i : slot.aliasOf]];
         }
-        const auto atPeak = std::find_if(m_plan->steps.begin(), m_plan->steps.end(), [&](const PlanStep& step) { return step.level == placed.peakStep; });
-        const std::uint32_t peakStep = m_plan->parallel ? static_cast<std::uint32_t>(atPeak - m_plan->steps.begin()) : placed.peakStep;
+        const auto atPeak = std::find_if(m_plan->steps.begin(), m_plan->steps.end(),
+            [&](const PlanStep& step) { return step.level == placed.peakStep; });
+        const std::uint32_t peakStep
+            = m_plan->parallel ? static_cast<std::uint32_t>(atPeak - m_plan->steps.begin()) : placed.peakStep;
         m_plan->arena = {placed.bytes, placed.lowerBound, peakStep, std::string(placed.method)};
     }
 
@@ -371,7 +394,8 @@ private:
 
 } // namespace
 
-Result<std::shared_ptr<const Plan>> buildPlan(const Graph& graph, const std::vector<ValueType>& inputTypes, const PlanOptions& options) {
+Result<std::shared_ptr<const Plan>> buildPlan(
+    const Graph& graph, const std::vector<ValueType>& inputTypes, const PlanOptions& options) {
     return PlanBuilder(graph, inputTypes, options).build();
 }
 

@@ -6,7 +6,8 @@
 namespace nabla::engine {
 
 std::string nodeText(const Node& node) {
-    return node.name.empty() ? fmt::format("node #{} ({})", node.id.value, node.opType) : fmt::format("node \"{}\" ({})", node.name, node.opType);
+    return node.name.empty() ? fmt::format("node #{} ({})", node.id.value, node.opType)
+                             : fmt::format("node \"{}\" ({})", node.name, node.opType);
 }
 
 } // namespace nabla::engine

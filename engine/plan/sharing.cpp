@@ -1,4 +1,5 @@
-// Sharing of places. A set of slots shares one place; a result may overwrite it only at the step after which no member is read.
+// Sharing of places. A set of slots shares one place; a result may overwrite it only at the step after which no member
+// is read.
 #include "engine/plan/sharing.h"
 
 #include <algorithm>
@@ -11,21 +12,26 @@ namespace nabla::engine {
 
 namespace {
 
-constexpr std::array kViews = {std::string_view("Flatten"), std::string_view("Identity"), std::string_view("Reshape"), std::string_view("Squeeze"),
-    std::string_view("Unsqueeze")};
+constexpr std::array kViews = {std::string_view("Flatten"), std::string_view("Identity"), std::string_view("Reshape"),
+    std::string_view("Squeeze"), std::string_view("Unsqueeze")};
 
-// Operators with more than two data inputs of the same kind (Sum, Max of three) are left out: they may build up their result in
-// several sweeps, which would destroy a later input.
-constexpr std::string_view kElementwise[] = {"Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos",
-    "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Mod", "Mul", "Neg", "Not", "Or",
-    "Pow", "PRelu", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tan",
-    "Tanh", "ThresholdedRelu", "Where", "Xor"};
+// Operators with more than two data inputs of the same kind (Sum, Max of three) are left out: they may build up their
+// result in several sweeps, which would destroy a later input.
+constexpr std::string_view kElementwise[]
+    = {"Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos", "Cosh",
+        "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Mod",
+        "Mul", "Neg", "Not", "Or", "Pow", "PRelu", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin",
+        "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Where", "Xor"};
 
-bool isPlain(const PlanSlot& slot) { return slot.dtype != DType::Undefined && slot.dtype != DType::String; }
+bool isPlain(const PlanSlot& slot) {
+    return slot.dtype != DType::Undefined && slot.dtype != DType::String;
+}
 
 class Sharer {
 public:
-    explicit Sharer(Plan& plan) : m_plan(plan), m_last(plan.slotTable.size(), 0) {
+    explicit Sharer(Plan& plan)
+        : m_plan(plan)
+        , m_last(plan.slotTable.size(), 0) {
         for (std::size_t i = 0; i < plan.slotTable.size(); ++i)
             m_last[i] = plan.slotTable[i].isOutput ? kNoSlot : plan.slotTable[i].lastStep;
     }
@@ -43,7 +49,9 @@ public:
     }
 
 private:
-    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan.slotTable[slot].aliasOf == kNoSlot ? slot : m_plan.slotTable[slot].aliasOf; }
+    std::uint32_t rootOf(std::uint32_t slot) const {
+        return m_plan.slotTable[slot].aliasOf == kNoSlot ? slot : m_plan.slotTable[slot].aliasOf;
+    }
 
     void join(std::uint32_t output, std::uint32_t root, PlanSlot::Share why) {
         m_plan.slotTable[output].aliasOf = root;
@@ -58,7 +66,9 @@ private:
         const PlanSlot& from = m_plan.slotTable[input];
         PlanSlot& to = m_plan.slotTable[step.outputs[0]];
         const bool caller = from.place == PlanSlot::Place::Input || from.place == PlanSlot::Place::Constant;
-        if (!caller && !(from.sizeKnown && to.sizeKnown && isPlain(from) && from.dtype == to.dtype && elementCount(from.shape) == elementCount(to.shape)))
+        if (!caller
+            && !(from.sizeKnown && to.sizeKnown && isPlain(from) && from.dtype == to.dtype
+                && elementCount(from.shape) == elementCount(to.shape)))
             return;
         join(step.outputs[0], rootOf(input), PlanSlot::Share::View);
         if (caller)
@@ -83,7 +93,8 @@ private:
     }
 
     Plan& m_plan;
-    std::vector<std::uint32_t> m_last; // of a root: last step that reads any member of its set; an output is read after the end
+    std::vector<std::uint32_t>
+        m_last; // of a root: last step that reads any member of its set; an output is read after the end
 };
 
 } // namespace
@@ -95,7 +106,8 @@ std::optional<std::size_t> viewedInput(const Node& node) {
 }
 
 bool worksInPlace(const Node& node) {
-    return node.domain.empty() && std::find(std::begin(kElementwise), std::end(kElementwise), node.opType) != std::end(kElementwise);
+    return node.domain.empty()
+        && std::find(std::begin(kElementwise), std::end(kElementwise), node.opType) != std::end(kElementwise);
 }
 
 void shareSlots(Plan& plan, bool inPlace) {
@@ -103,7 +115,8 @@ void shareSlots(Plan& plan, bool inPlace) {
         Sharer(plan).share();
     // A set with an output in it lies on the heap as a whole, since outputs outlive the run.
     std::vector<bool> outlives(plan.slotTable.size(), false);
-    const auto rootOf = [&](std::uint32_t i) { return plan.slotTable[i].aliasOf == kNoSlot ? i : plan.slotTable[i].aliasOf; };
+    const auto rootOf
+        = [&](std::uint32_t i) { return plan.slotTable[i].aliasOf == kNoSlot ? i : plan.slotTable[i].aliasOf; };
     for (std::uint32_t i = 0; i < plan.slotTable.size(); ++i) {
         if (plan.slotTable[i].isOutput)
             outlives[rootOf(i)] = true;

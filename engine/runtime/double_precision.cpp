@@ -16,8 +16,12 @@ namespace {
 constexpr auto kDouble = static_cast<std::int64_t>(DType::Float64);
 constexpr auto kFloat = static_cast<std::int64_t>(DType::Float32);
 
-bool isNarrow(DType type) { return type == DType::Float32 || type == DType::Float16 || type == DType::BFloat16; }
-bool isNarrow(std::int64_t type) { return type > 0 && type <= kLastDType && isNarrow(static_cast<DType>(type)); }
+bool isNarrow(DType type) {
+    return type == DType::Float32 || type == DType::Float16 || type == DType::BFloat16;
+}
+bool isNarrow(std::int64_t type) {
+    return type > 0 && type <= kLastDType && isNarrow(static_cast<DType>(type));
+}
 
 ValueType widened(const ValueType& type) {
     ValueType wide = type;
@@ -37,11 +41,16 @@ bool allows(const FormalParameter& parameter, std::string_view type) {
     return std::find(parameter.types.begin(), parameter.types.end(), type) != parameter.types.end();
 }
 /// Takes float32 but not double.
-bool isSingleOnly(const FormalParameter* parameter) { return parameter && allows(*parameter, "tensor(float)") && !allows(*parameter, "tensor(double)"); }
+bool isSingleOnly(const FormalParameter* parameter) {
+    return parameter && allows(*parameter, "tensor(float)") && !allows(*parameter, "tensor(double)");
+}
 
 class Widener {
 public:
-    explicit Widener(const Graph& graph) : m_graph(graph), m_types(types(graph)), m_editor(graph) { }
+    explicit Widener(const Graph& graph)
+        : m_graph(graph)
+        , m_types(types(graph))
+        , m_editor(graph) { }
 
     Result<Graph> run() {
         NABLA_CHECK(widenValues());
@@ -99,7 +108,8 @@ private:
     }
 
     static Result<bool> widenAttribute(Attribute& attribute) {
-        if (auto* tensor = std::get_if<TensorPtr>(&attribute.value); tensor && *tensor && isNarrow((*tensor)->dtype())) {
+        if (auto* tensor = std::get_if<TensorPtr>(&attribute.value);
+            tensor && *tensor && isNarrow((*tensor)->dtype())) {
             NABLA_TRY(*tensor, widened(*tensor));
             return true;
         }
@@ -112,7 +122,8 @@ private:
             *type = widened(*type);
             return true;
         }
-        if (auto* number = std::get_if<std::int64_t>(&attribute.value); number && namesType(attribute.name) && isNarrow(*number)) {
+        if (auto* number = std::get_if<std::int64_t>(&attribute.value);
+            number && namesType(attribute.name) && isNarrow(*number)) {
             *number = kDouble;
             return true;
         }
@@ -121,7 +132,8 @@ private:
 
     /// Integer attributes of the standard whose value is an element type.
     static bool namesType(std::string_view attribute) {
-        constexpr std::array kNames = {std::string_view("dtype"), std::string_view("output_datatype"), std::string_view("output_dtype"), std::string_view("to")};
+        constexpr std::array kNames = {std::string_view("dtype"), std::string_view("output_datatype"),
+            std::string_view("output_dtype"), std::string_view("to")};
         return std::find(kNames.begin(), kNames.end(), attribute) != kNames.end();
     }
 
@@ -153,7 +165,8 @@ private:
             }
             if (const auto* many = std::get_if<std::vector<float>>(&attribute.value)) {
                 const std::vector<double> wide(many->begin(), many->end());
-                attribute = {"value", std::make_shared<const Tensor>(Tensor::of<double>({static_cast<std::int64_t>(wide.size())}, wide))};
+                attribute = {"value",
+                    std::make_shared<const Tensor>(Tensor::of<double>({static_cast<std::int64_t>(wide.size())}, wide))};
                 return true;
             }
         }
@@ -217,6 +230,8 @@ private:
 
 } // namespace
 
-Result<Graph> inDoublePrecision(const Graph& graph) { return Widener(graph).run(); }
+Result<Graph> inDoublePrecision(const Graph& graph) {
+    return Widener(graph).run();
+}
 
 } // namespace nabla::engine

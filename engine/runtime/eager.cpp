@@ -13,7 +13,10 @@ namespace {
 
 class Interpreter {
 public:
-    Interpreter(GraphRunner& runner, const RunEnv& env) : m_runner(runner), m_graph(runner.graph()), m_env(env) { }
+    Interpreter(GraphRunner& runner, const RunEnv& env)
+        : m_runner(runner)
+        , m_graph(runner.graph())
+        , m_env(env) { }
 
     Result<std::vector<RuntimeValue>> run(std::span<const RuntimeValue> values) {
         const auto order = topologicalOrder(m_graph);
@@ -46,7 +49,7 @@ private:
     struct Live {
         RuntimeValue value;
         std::size_t readBy = 0; ///< readers that have run
-        bool keep = false;      ///< an output
+        bool keep = false; ///< an output
     };
 
     Result<RuntimeValue> valueOf(ValueId id) {
@@ -118,7 +121,8 @@ private:
 
 } // namespace
 
-Result<std::vector<RuntimeValue>> runEager(GraphRunner& runner, std::span<const RuntimeValue> values, const RunEnv& env) {
+Result<std::vector<RuntimeValue>> runEager(
+    GraphRunner& runner, std::span<const RuntimeValue> values, const RunEnv& env) {
     return Interpreter(runner, env).run(values);
 }
 

@@ -6,6 +6,7 @@
 namespace nabla::engine {
 
 /// Reference kernels only, every result in memory of its own, freed after its last reader.
-Result<std::vector<RuntimeValue>> runEager(GraphRunner& runner, std::span<const RuntimeValue> values, const RunEnv& env);
+Result<std::vector<RuntimeValue>> runEager(
+    GraphRunner& runner, std::span<const RuntimeValue> values, const RunEnv& env);
 
 } // namespace nabla::engine

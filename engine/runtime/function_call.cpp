@@ -83,7 +83,8 @@ Result<Graph> functionForCall(const Function& function, const Node& call) {
     return withAttributes(*function.body, given, 0);
 }
 
-Result<Graph> bodyForCall(const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
+Result<Graph> bodyForCall(
+    const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
     NABLA_TRY(const GraphPtr body, newestOperatorBody(node, opset, inputTypes, ids));
     if (!body)
         return runError("the operator {} has no body for opset {} and these input types", node.opType, opset);

@@ -30,7 +30,9 @@ ValueType typeOf(const RuntimeValue& value) {
     if (value.isTensor())
         return ValueType::tensor(value.tensor().dtype(), ShapeView(value.tensor().shape()));
     if (const RuntimeSequence* sequence = value.sequence()) {
-        const DType type = !sequence->elements.empty() && sequence->elements[0].isTensor() ? sequence->elements[0].tensor().dtype() : sequence->elementType;
+        const DType type = !sequence->elements.empty() && sequence->elements[0].isTensor()
+            ? sequence->elements[0].tensor().dtype()
+            : sequence->elementType;
         return ValueType::sequence(type == DType::Undefined ? ValueType() : ValueType::tensor(type));
     }
     if (const RuntimeOptional* optional = value.optional(); optional && optional->hasValue)
@@ -41,7 +43,10 @@ ValueType typeOf(const RuntimeValue& value) {
 GraphRunner::TypeKey GraphRunner::keyOf(std::span<const RuntimeValue> values) {
     TypeKey key;
     for (const RuntimeValue& value : values) {
-        key.push_back(value.isTensor() ? static_cast<std::int64_t>(value.tensor().dtype()) : value.absent() ? -1 : value.sequence() ? -2 : -3);
+        key.push_back(value.isTensor() ? static_cast<std::int64_t>(value.tensor().dtype())
+                : value.absent()       ? -1
+                : value.sequence()     ? -2
+                                       : -3);
         if (!value.isTensor())
             continue;
         key.push_back(static_cast<std::int64_t>(value.tensor().rank()));
@@ -52,7 +57,8 @@ GraphRunner::TypeKey GraphRunner::keyOf(std::span<const RuntimeValue> values) {
 
 Result<PlanExecutor*> GraphRunner::executorFor(std::span<const RuntimeValue> values) {
     TypeKey key = keyOf(values);
-    const auto known = std::find_if(m_planned.begin(), m_planned.end(), [&](const Planned& planned) { return planned.key == key; });
+    const auto known
+        = std::find_if(m_planned.begin(), m_planned.end(), [&](const Planned& planned) { return planned.key == key; });
     if (known != m_planned.end()) {
         m_planned.splice(m_planned.begin(), m_planned, known);
         return m_planned.front().executor.get();
@@ -68,7 +74,8 @@ Result<PlanExecutor*> GraphRunner::executorFor(std::span<const RuntimeValue> val
     for (const RuntimeValue& value : values)
         types.push_back(typeOf(value));
     NABLA_TRY(std::shared_ptr<const Plan> plan, buildPlan(m_graph, types, options));
-    NABLA_TRY(std::unique_ptr<PlanExecutor> executor, PlanExecutor::create(std::move(plan), *this, m_options->memoryLimitBytes));
+    NABLA_TRY(std::unique_ptr<PlanExecutor> executor,
+        PlanExecutor::create(std::move(plan), *this, m_options->memoryLimitBytes));
     m_planned.push_front({std::move(key), std::move(executor)});
     if (m_planned.size() > kMaxPlans)
         m_planned.pop_back();
@@ -94,7 +101,8 @@ Result<GraphRunner*> GraphRunner::bodyRunner(const GraphPtr& body) {
     return runner.get();
 }
 
-Result<std::vector<RuntimeValue>> GraphRunner::runBody(const GraphPtr& body, std::span<const RuntimeValue> values, const RunEnv& env, std::uint64_t seed) {
+Result<std::vector<RuntimeValue>> GraphRunner::runBody(
+    const GraphPtr& body, std::span<const RuntimeValue> values, const RunEnv& env, std::uint64_t seed) {
     NABLA_TRY(GraphRunner * runner, bodyRunner(body));
     const std::size_t wanted = body->inputs().size() + body->captures().size();
     if (values.size() != wanted)
@@ -102,7 +110,8 @@ Result<std::vector<RuntimeValue>> GraphRunner::runBody(const GraphPtr& body, std
     return runner->run(values, innerEnv(env, seed));
 }
 
-Result<GraphRunner*> GraphRunner::callRunner(const Node& node, const Function* function, std::span<const RuntimeValue> inputs) {
+Result<GraphRunner*> GraphRunner::callRunner(
+    const Node& node, const Function* function, std::span<const RuntimeValue> inputs) {
     TypeKey key;
     if (!function) // the body of an operator may depend on the types
         key = keyOf(inputs);
@@ -131,7 +140,8 @@ Result<GraphRunner*> GraphRunner::callRunner(const Node& node, const Function* f
     return runner.get();
 }
 
-Result<std::vector<RuntimeValue>> GraphRunner::call(const Node& node, const Function* function, std::span<const RuntimeValue> inputs, const RunEnv& env, std::uint64_t seed) {
+Result<std::vector<RuntimeValue>> GraphRunner::call(const Node& node, const Function* function,
+    std::span<const RuntimeValue> inputs, const RunEnv& env, std::uint64_t seed) {
     NABLA_TRY(GraphRunner * runner, callRunner(node, function, inputs));
     const std::size_t formal = runner->graph().inputs().size();
     if (inputs.size() > formal)

@@ -11,17 +11,20 @@ Result<NodeCall> lookUp(const Node& node, const Graph& graph, const GraphRunner&
     NodeCall call{node};
     const FunctionMap& functions = runner.options().functions;
     call.function = graph.function(node);
-    if (const auto it = functions.find(functionKey(node.domain, node.opType, node.overload)); !call.function && it != functions.end())
+    if (const auto it = functions.find(functionKey(node.domain, node.opType, node.overload));
+        !call.function && it != functions.end())
         call.function = it->second.get();
     if (!call.function)
         call.op = findOp(node.opType, node.domain);
     if (!call.function && !call.op)
-        return runError("the operator {}{}{} is not known here, so the model cannot be run", node.domain, node.domain.empty() ? "" : ".", node.opType);
+        return runError("the operator {}{}{} is not known here, so the model cannot be run", node.domain,
+            node.domain.empty() ? "" : ".", node.opType);
     return call;
 }
 
-Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& runner, std::span<const RuntimeValue> inputs,
-    std::span<const RuntimeValue> captures, const RunEnv& env, std::int64_t inUseBytes) {
+Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& runner,
+    std::span<const RuntimeValue> inputs, std::span<const RuntimeValue> captures, const RunEnv& env,
+    std::int64_t inUseBytes) {
     const Node& node = call.node;
     const std::uint64_t seed = mixSeed(env.seed, node.id.value);
     if (call.function || (!call.kernel && call.op->run.expands())) {
@@ -43,8 +46,8 @@ Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& run
             return runError("{}", ok.error().message());
         const std::int64_t bytes = storageBytes(dtype, elementCount(shape));
         if (bytes > env.memoryLimitBytes - inUseBytes) {
-            return runError("a result {} {} of {} bytes does not fit: {} bytes are in use, the limit is {}", name(dtype), toString(shape), bytes, inUseBytes,
-                env.memoryLimitBytes);
+            return runError("a result {} {} of {} bytes does not fit: {} bytes are in use, the limit is {}",
+                name(dtype), toString(shape), bytes, inUseBytes, env.memoryLimitBytes);
         }
         return Tensor::make(dtype, shape);
     };

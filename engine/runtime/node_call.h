@@ -23,7 +23,8 @@ struct NodeCall {
 Result<NodeCall> lookUp(const Node& node, const Graph& graph, const GraphRunner& runner);
 
 /// Results in memory of their own; `inUseBytes` counts towards the memory limit. Errors do not name the node.
-Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& runner, std::span<const RuntimeValue> inputs,
-    std::span<const RuntimeValue> captures, const RunEnv& env, std::int64_t inUseBytes);
+Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& runner,
+    std::span<const RuntimeValue> inputs, std::span<const RuntimeValue> captures, const RunEnv& env,
+    std::int64_t inUseBytes);
 
 } // namespace nabla::engine

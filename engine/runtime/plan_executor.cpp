@@ -14,12 +14,14 @@
 namespace nabla::engine {
 
 bool drawsRandomNumbers(const Node& node) {
-    constexpr std::array kRandom = {std::string_view("Bernoulli"), std::string_view("Dropout"), std::string_view("Multinomial"),
-        std::string_view("RandomNormal"), std::string_view("RandomNormalLike"), std::string_view("RandomUniform"), std::string_view("RandomUniformLike")};
+    constexpr std::array kRandom = {std::string_view("Bernoulli"), std::string_view("Dropout"),
+        std::string_view("Multinomial"), std::string_view("RandomNormal"), std::string_view("RandomNormalLike"),
+        std::string_view("RandomUniform"), std::string_view("RandomUniformLike")};
     return node.domain.empty() && std::find(kRandom.begin(), kRandom.end(), node.opType) != kRandom.end();
 }
 
-Result<std::unique_ptr<PlanExecutor>> PlanExecutor::create(std::shared_ptr<const Plan> plan, GraphRunner& owner, std::int64_t memoryLimitBytes) {
+Result<std::unique_ptr<PlanExecutor>> PlanExecutor::create(
+    std::shared_ptr<const Plan> plan, GraphRunner& owner, std::int64_t memoryLimitBytes) {
     std::unique_ptr<PlanExecutor> executor(new PlanExecutor(std::move(plan), owner));
     NABLA_CHECK(executor->allocate(memoryLimitBytes));
     executor->layOut();
@@ -37,7 +39,8 @@ Result<void> PlanExecutor::allocate(std::int64_t memoryLimitBytes) {
     void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow);
     if (!memory)
         return runError("out of memory: the values alive at once need {} bytes", bytes);
-    m_arenaMemory = std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), [alignment](std::byte* p) { ::operator delete(p, alignment); });
+    m_arenaMemory = std::shared_ptr<std::byte>(
+        static_cast<std::byte*>(memory), [alignment](std::byte* p) { ::operator delete(p, alignment); });
     m_arena = m_arenaMemory.get();
     return {};
 }
@@ -99,12 +102,16 @@ void PlanExecutor::layOut() {
             std::span<RuntimeValue>(m_outputs.data() + state.outputs, step.outputs.size()));
         context.captures = {m_inputs.data() + state.captures, step.captures.size()};
         context.random = state.random.get();
-        context.place = [this, s](std::size_t output, DType dtype, const Shape& shape) { return place(s, output, dtype, shape); };
-        context.runBody = [this, s](const GraphPtr& body, std::vector<RuntimeValue> values, std::vector<RuntimeValue> captures) {
-            values.insert(values.end(), std::make_move_iterator(captures.begin()), std::make_move_iterator(captures.end()));
-            const std::uint64_t seed = mixSeed(mixSeed(m_env->seed, m_plan->steps[s].node.value), m_steps[s].bodyRuns++);
-            return m_owner.runBody(body, values, *m_env, seed);
-        };
+        context.place
+            = [this, s](std::size_t output, DType dtype, const Shape& shape) { return place(s, output, dtype, shape); };
+        context.runBody
+            = [this, s](const GraphPtr& body, std::vector<RuntimeValue> values, std::vector<RuntimeValue> captures) {
+                  values.insert(
+                      values.end(), std::make_move_iterator(captures.begin()), std::make_move_iterator(captures.end()));
+                  const std::uint64_t seed
+                      = mixSeed(mixSeed(m_env->seed, m_plan->steps[s].node.value), m_steps[s].bodyRuns++);
+                  return m_owner.runBody(body, values, *m_env, seed);
+              };
     }
 }
 
@@ -119,7 +126,8 @@ void PlanExecutor::bindArenaSlots() {
             continue;
         // No owner: the arena outlives every tensor of a run, and copying the handle then touches no counter.
         static std::byte nothing{};
-        m_slots[i].planned = Tensor::view(slot.dtype, slot.shape, slot.bytes > 0 ? m_arena + slot.offset : &nothing, nullptr);
+        m_slots[i].planned
+            = Tensor::view(slot.dtype, slot.shape, slot.bytes > 0 ? m_arena + slot.offset : &nothing, nullptr);
         give(i, m_slots[i].planned);
         m_slots[i].bound = true;
     }
@@ -195,7 +203,8 @@ Result<void> PlanExecutor::runInParallel() {
     return {};
 }
 
-/// Runs a step and goes on with the first of those that it makes ready. After a failure the rest is counted down without being run.
+/// Runs a step and goes on with the first of those that it makes ready. After a failure the rest is counted down
+/// without being run.
 void PlanExecutor::runTask(std::uint32_t s) {
     ThreadPool& pool = *m_env->pool;
     for (bool more = true; more;) {
@@ -224,7 +233,8 @@ void PlanExecutor::runTask(std::uint32_t s) {
                 s = next;
             more = true;
         }
-        m_stepsLeft.fetch_sub(1, std::memory_order_acq_rel); // the caller may leave after the last one: nothing of ours is touched behind it
+        m_stepsLeft.fetch_sub(1,
+            std::memory_order_acq_rel); // the caller may leave after the last one: nothing of ours is touched behind it
     }
 }
 
@@ -232,7 +242,8 @@ void PlanExecutor::countReads(std::uint32_t s) {
     const PlanStep& step = m_plan->steps[s];
     const auto releasable = [&](std::uint32_t slot) {
         const PlanSlot& planned = m_plan->slotTable[slot];
-        return !planned.constant && !planned.isOutput && !(planned.place == PlanSlot::Place::Input && planned.aliasOf == kNoSlot);
+        return !planned.constant && !planned.isOutput
+            && !(planned.place == PlanSlot::Place::Input && planned.aliasOf == kNoSlot);
     };
     std::vector<std::uint32_t> seen;
     for (const auto* list : {&step.inputs, &step.captures}) {
@@ -275,7 +286,8 @@ bool PlanExecutor::showView(std::uint32_t s) {
     const std::uint32_t viewed = step.inputs[0]; // sharing.cpp: it is the first input that is viewed
     const Tensor& input = m_inputs[m_steps[s].inputs].tensor();
     const PlanSlot& planned = m_plan->slotTable[slot];
-    if (!m_slots[viewed].asPlanned || input.dtype() != planned.dtype || input.elementCount() != elementCount(planned.shape))
+    if (!m_slots[viewed].asPlanned || input.dtype() != planned.dtype
+        || input.elementCount() != elementCount(planned.shape))
         return false;
     const bool inPlace = planned.place == PlanSlot::Place::Arena && input.raw() == m_slots[slot].planned.raw();
     m_outputs[m_steps[s].outputs] = inPlace ? m_slots[slot].planned : input.reshaped(planned.shape);
@@ -289,8 +301,8 @@ Result<void> PlanExecutor::invoke(std::uint32_t s) {
     if (showView(s))
         return {};
     // A kernel chosen and prepared for other shapes than have come would read past their ends.
-    const bool expected
-        = std::all_of(step.inputs.begin(), step.inputs.end(), [&](std::uint32_t slot) { return slot == kNoSlot || m_slots[slot].asPlanned; });
+    const bool expected = std::all_of(step.inputs.begin(), step.inputs.end(),
+        [&](std::uint32_t slot) { return slot == kNoSlot || m_slots[slot].asPlanned; });
     if (step.kernel && expected)
         return step.kernel->run(m_contexts[s], step.state.get());
     if (step.op->run.expands())
@@ -302,7 +314,8 @@ Result<void> PlanExecutor::callFunction(std::uint32_t s) {
     const PlanStep& step = m_plan->steps[s];
     const StepState& state = m_steps[s];
     const std::span<const RuntimeValue> inputs(m_inputs.data() + state.inputs, step.inputs.size());
-    NABLA_TRY(const std::vector<RuntimeValue> results, m_owner.call(*step.graphNode, step.function, inputs, *m_env, mixSeed(m_env->seed, step.node.value)));
+    NABLA_TRY(const std::vector<RuntimeValue> results,
+        m_owner.call(*step.graphNode, step.function, inputs, *m_env, mixSeed(m_env->seed, step.node.value)));
     for (std::size_t k = 0; k < step.outputs.size(); ++k)
         m_outputs[state.outputs + k] = k < results.size() ? results[k] : RuntimeValue();
     return {};
@@ -323,15 +336,15 @@ Result<Tensor> PlanExecutor::makeHeap(std::uint32_t slot, DType dtype, const Sha
     const PlanSlot& planned = m_plan->slotTable[slot];
     const bool onHeap = planned.place == PlanSlot::Place::Heap;
     Tensor& shared = m_slots[rootOf(slot)].heap;
-    if (onHeap && planned.share == PlanSlot::Share::InPlace && shared.defined() && dtype == planned.dtype && shape == planned.shape
-        && shared.bytes() == storageBytes(dtype, elementCount(shape)))
+    if (onHeap && planned.share == PlanSlot::Share::InPlace && shared.defined() && dtype == planned.dtype
+        && shape == planned.shape && shared.bytes() == storageBytes(dtype, elementCount(shape)))
         return Tensor::view(dtype, shape, shared.raw(), shared.owner());
     if (auto ok = checkShape(shape); !ok)
         return runError("{}", ok.error().message());
     const std::int64_t bytes = storageBytes(dtype, elementCount(shape));
     if (bytes > m_env->memoryLimitBytes - m_plan->arena.arenaBytes - m_heapBytes) {
-        return runError("a result {} {} of {} bytes does not fit: {} bytes are in use, the limit is {}", name(dtype), toString(shape), bytes,
-            m_plan->arena.arenaBytes + m_heapBytes, m_env->memoryLimitBytes);
+        return runError("a result {} {} of {} bytes does not fit: {} bytes are in use, the limit is {}", name(dtype),
+            toString(shape), bytes, m_plan->arena.arenaBytes + m_heapBytes, m_env->memoryLimitBytes);
     }
     NABLA_TRY(Tensor made, Tensor::make(dtype, shape));
     m_heapBytes += bytes;
@@ -346,14 +359,16 @@ bool PlanExecutor::mustCopy(const Tensor& tensor, std::uint32_t s, std::uint32_t
         return false;
     const std::uint32_t root = rootOf(slot);
     if (tensor.bytes() > 0 && inArena(tensor.raw()))
-        return !(m_plan->slotTable[slot].place == PlanSlot::Place::Arena && tensor.raw() == m_slots[slot].planned.raw());
+        return !(
+            m_plan->slotTable[slot].place == PlanSlot::Place::Arena && tensor.raw() == m_slots[slot].planned.raw());
     // The kernel handed on an input as it is: no matter, unless a later in-place result overwrites that input.
     const PlanStep& step = m_plan->steps[s];
     const auto endangered = [&](std::uint32_t input) {
-        return input != kNoSlot && rootOf(input) != root && m_slots[rootOf(input)].overwritten && m_slots[rootOf(input)].heap.owner() == tensor.owner()
-            && tensor.owner();
+        return input != kNoSlot && rootOf(input) != root && m_slots[rootOf(input)].overwritten
+            && m_slots[rootOf(input)].heap.owner() == tensor.owner() && tensor.owner();
     };
-    return std::any_of(step.inputs.begin(), step.inputs.end(), endangered) || std::any_of(step.captures.begin(), step.captures.end(), endangered);
+    return std::any_of(step.inputs.begin(), step.inputs.end(), endangered)
+        || std::any_of(step.captures.begin(), step.captures.end(), endangered);
 }
 
 Result<RuntimeValue> PlanExecutor::detached(const RuntimeValue& value, std::uint32_t s, std::uint32_t slot) {
@@ -374,7 +389,8 @@ Result<RuntimeValue> PlanExecutor::detached(const RuntimeValue& value, std::uint
     }
     if (const RuntimeOptional* optional = value.optional(); optional && optional->hasValue) {
         NABLA_TRY(RuntimeValue kept, detached(optional->value, s, slot));
-        return RuntimeValue(std::shared_ptr<const RuntimeOptional>(std::make_shared<RuntimeOptional>(RuntimeOptional{std::move(kept), true})));
+        return RuntimeValue(std::shared_ptr<const RuntimeOptional>(
+            std::make_shared<RuntimeOptional>(RuntimeOptional{std::move(kept), true})));
     }
     return value;
 }
@@ -425,7 +441,8 @@ void PlanExecutor::releaseAfter(std::uint32_t s) {
         return;
     for (const std::uint32_t slot : m_arenaEnds[s]) {
         const PlanSlot& planned = m_plan->slotTable[slot];
-        m_env->scope->freed(planned.value.value, static_cast<std::uint64_t>(planned.offset), static_cast<std::uint64_t>(planned.bytes));
+        m_env->scope->freed(
+            planned.value.value, static_cast<std::uint64_t>(planned.offset), static_cast<std::uint64_t>(planned.bytes));
     }
 }
 
@@ -435,7 +452,8 @@ void PlanExecutor::tellPlaces(std::uint32_t s) const {
             continue;
         const PlanSlot& planned = m_plan->slotTable[slot];
         if (planned.place == PlanSlot::Place::Arena && planned.bytes > 0)
-            m_env->scope->allocated(planned.value.value, static_cast<std::uint64_t>(planned.offset), static_cast<std::uint64_t>(planned.bytes));
+            m_env->scope->allocated(planned.value.value, static_cast<std::uint64_t>(planned.offset),
+                static_cast<std::uint64_t>(planned.bytes));
     }
 }
 

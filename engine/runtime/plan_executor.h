@@ -17,14 +17,17 @@ namespace nabla::engine {
 
 class GraphRunner;
 
-/// One run at a time. Values planned for the arena are bound to every reader once, so that a step in the steady state moves no value at all:
+/// One run at a time. Values planned for the arena are bound to every reader once, so that a step in the steady state
+/// moves no value at all:
 ///
 ///     inputs:  [ step 0: a b | step 1: c | step 2: c d | ... ]   flat, a span of it per step
 ///     outputs: [ step 0: c   | step 1: d | step 2: e   | ... ]
 class PlanExecutor {
 public:
-    /// `owner` runs bodies and calls, and outlives the executor. Errors (Run): the arena is larger than the memory limit.
-    static Result<std::unique_ptr<PlanExecutor>> create(std::shared_ptr<const Plan> plan, GraphRunner& owner, std::int64_t memoryLimitBytes);
+    /// `owner` runs bodies and calls, and outlives the executor. Errors (Run): the arena is larger than the memory
+    /// limit.
+    static Result<std::unique_ptr<PlanExecutor>> create(
+        std::shared_ptr<const Plan> plan, GraphRunner& owner, std::int64_t memoryLimitBytes);
 
     /// `values`: one per graph input, then per capture. Errors (Run) name the node; (Cancelled).
     Result<std::vector<RuntimeValue>> run(std::span<const RuntimeValue> values, const RunEnv& env);
@@ -33,7 +36,9 @@ public:
     const std::shared_ptr<const Plan>& planPtr() const { return m_plan; }
 
 private:
-    explicit PlanExecutor(std::shared_ptr<const Plan> plan, GraphRunner& owner) : m_plan(std::move(plan)), m_owner(owner) { }
+    explicit PlanExecutor(std::shared_ptr<const Plan> plan, GraphRunner& owner)
+        : m_plan(std::move(plan))
+        , m_owner(owner) { }
     Result<void> allocate(std::int64_t memoryLimitBytes);
     void layOut();
     void bindArenaSlots();
@@ -56,15 +61,17 @@ private:
     void releaseAfter(std::uint32_t step);
     void tellPlaces(std::uint32_t step) const;
     void clear();
-    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan->slotTable[slot].aliasOf == kNoSlot ? slot : m_plan->slotTable[slot].aliasOf; }
+    std::uint32_t rootOf(std::uint32_t slot) const {
+        return m_plan->slotTable[slot].aliasOf == kNoSlot ? slot : m_plan->slotTable[slot].aliasOf;
+    }
     bool inArena(const std::byte* p) const { return p >= m_arena && p < m_arena + m_plan->arena.arenaBytes; }
 
     /// What a slot is during a run.
     struct SlotState {
-        Tensor planned;        ///< its view of the arena, when it has a place there
-        Tensor heap;           ///< of the first slot of a shared set on the heap: the memory that the set lives in
-        RuntimeValue value;    ///< inputs, heap values and what came out other than planned
-        bool bound = false;    ///< readers hold `planned`
+        Tensor planned; ///< its view of the arena, when it has a place there
+        Tensor heap; ///< of the first slot of a shared set on the heap: the memory that the set lives in
+        RuntimeValue value; ///< inputs, heap values and what came out other than planned
+        bool bound = false; ///< readers hold `planned`
         bool asPlanned = true; ///< the shape and type that the plan knew
         bool overwritten = false; ///< some in-place result of its set will write here
         std::int64_t heapBytes = 0;
@@ -83,9 +90,9 @@ private:
     std::vector<SlotState> m_slots;
     std::vector<StepState> m_steps;
     std::vector<KernelContext> m_contexts;
-    std::vector<std::vector<std::uint32_t>> m_readers;     ///< per slot: positions in m_inputs
-    std::vector<std::vector<std::uint32_t>> m_releases;    ///< per step: slots that nobody reads after it
-    std::vector<std::vector<std::uint32_t>> m_arenaEnds;   ///< per step: first slots of arena sets that end there
+    std::vector<std::vector<std::uint32_t>> m_readers; ///< per slot: positions in m_inputs
+    std::vector<std::vector<std::uint32_t>> m_releases; ///< per step: slots that nobody reads after it
+    std::vector<std::vector<std::uint32_t>> m_arenaEnds; ///< per step: first slots of arena sets that end there
     const RunEnv* m_env = nullptr;
     std::atomic<std::int64_t> m_heapBytes{0};
 

@@ -12,12 +12,12 @@
 namespace nabla::engine {
 
 struct RunEnv {
-    const JobControl* job = nullptr;      ///< never null while running
-    const RunScope* scope = nullptr;      ///< never null while running
-    ThreadPool* pool = nullptr;           ///< null: one thread
-    std::uint64_t seed = 0;               ///< of this run's random operators
-    std::int64_t memoryLimitBytes = 0;    ///< of all values alive at once
-    unsigned depth = 0;                   ///< of bodies and function calls
+    const JobControl* job = nullptr; ///< never null while running
+    const RunScope* scope = nullptr; ///< never null while running
+    ThreadPool* pool = nullptr; ///< null: one thread
+    std::uint64_t seed = 0; ///< of this run's random operators
+    std::int64_t memoryLimitBytes = 0; ///< of all values alive at once
+    unsigned depth = 0; ///< of bodies and function calls
 };
 
 /// Calls and bodies nested deeper than this are refused: a function of the file may call itself.

@@ -71,7 +71,8 @@ RunnerOptions runnerOptions(const Graph& graph, const SessionOptions& options) {
 
 struct Session::Impl {
     Impl(Graph graph, SessionOptions given)
-        : options(std::move(given)), runner(graph, std::make_shared<const RunnerOptions>(runnerOptions(graph, options))) {
+        : options(std::move(given))
+        , runner(graph, std::make_shared<const RunnerOptions>(runnerOptions(graph, options))) {
         if (runner.options().parallel)
             pool = std::make_unique<ThreadPool>(options.threads, initKernelThread);
     }
@@ -82,7 +83,8 @@ struct Session::Impl {
     std::uint64_t runs = 0;
 };
 
-Session::Session(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) { }
+Session::Session(std::unique_ptr<Impl> impl)
+    : m_impl(std::move(impl)) { }
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(const Graph& graph, const SessionOptions& options) {
@@ -90,13 +92,16 @@ Result<std::unique_ptr<Session>> Session::create(const Graph& graph, const Sessi
     return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(prepared), options)));
 }
 
-const Graph& Session::graph() const { return m_impl->runner.graph(); }
+const Graph& Session::graph() const {
+    return m_impl->runner.graph();
+}
 
 namespace {
 
-Result<std::vector<RuntimeValue>> runStepping(const Graph& graph, const NamedValues& inputs, SessionOptions options, const JobControl& job, ExecutionObserver* observer) {
+Result<std::vector<RuntimeValue>> runStepping(const Graph& graph, const NamedValues& inputs, SessionOptions options,
+    const JobControl& job, ExecutionObserver* observer) {
     options.extraOutputs.clear(); // the graph has them already
-    options.inDouble = false;     // and is in double already
+    options.inDouble = false; // and is in double already
     NABLA_TRY(std::unique_ptr<Stepper> stepper, Stepper::create(graph, inputs, options));
     stepper->setObserver(observer);
     NABLA_CHECK(stepper->goTo(stepper->stepCount(), job));

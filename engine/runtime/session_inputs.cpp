@@ -29,25 +29,28 @@ Result<void> checkTensor(const Value& input, const Tensor& given) {
     if (!declared.isTensor())
         return usageError("input \"{}\" is declared {}, it is given a tensor", input.name, declared.text());
     if (declared.elementType != DType::Undefined && declared.elementType != given.dtype()) {
-        return usageError("input \"{}\" is declared {}, it is given {}{}", input.name, declared.text(), name(given.dtype()), toString(given.shape()));
+        return usageError("input \"{}\" is declared {}, it is given {}{}", input.name, declared.text(),
+            name(given.dtype()), toString(given.shape()));
     }
     if (!declared.shape)
         return {};
     if (declared.shape->size() != given.rank()) {
-        return usageError("input \"{}\" is declared {} (rank {}), it is given {}{} (rank {})", input.name, declared.text(), declared.shape->size(),
-            name(given.dtype()), toString(given.shape()), given.rank());
+        return usageError("input \"{}\" is declared {} (rank {}), it is given {}{} (rank {})", input.name,
+            declared.text(), declared.shape->size(), name(given.dtype()), toString(given.shape()), given.rank());
     }
     for (std::size_t d = 0; d < given.rank(); ++d) {
         const auto fixed = (*declared.shape)[d].constant();
         if (fixed && *fixed != given.dim(d)) {
-            return usageError("input \"{}\" is declared {}, it is given {}{}: dimension {} must be {}, it is {}", input.name, declared.text(),
-                name(given.dtype()), toString(given.shape()), d, *fixed, given.dim(d));
+            return usageError("input \"{}\" is declared {}, it is given {}{}: dimension {} must be {}, it is {}",
+                input.name, declared.text(), name(given.dtype()), toString(given.shape()), d, *fixed, given.dim(d));
         }
     }
     return {};
 }
 
-bool holdsNarrowFloat(DType type) { return isFloat(type) && type != DType::Float64; }
+bool holdsNarrowFloat(DType type) {
+    return isFloat(type) && type != DType::Float64;
+}
 
 Result<RuntimeValue> widened(const RuntimeValue& value) {
     if (value.isTensor() && holdsNarrowFloat(value.tensor().dtype())) {
@@ -65,7 +68,8 @@ Result<RuntimeValue> widened(const RuntimeValue& value) {
     }
     if (const RuntimeOptional* optional = value.optional(); optional && optional->hasValue) {
         NABLA_TRY(RuntimeValue wide, widened(optional->value));
-        return RuntimeValue(std::shared_ptr<const RuntimeOptional>(std::make_shared<RuntimeOptional>(RuntimeOptional{std::move(wide), true})));
+        return RuntimeValue(std::shared_ptr<const RuntimeOptional>(
+            std::make_shared<RuntimeOptional>(RuntimeOptional{std::move(wide), true})));
     }
     return value;
 }
@@ -78,7 +82,8 @@ Result<RuntimeValue> checked(const Value& input, const RuntimeValue& given, bool
     if (value.isTensor()) {
         NABLA_CHECK(checkTensor(input, value.tensor()));
     } else if (input.declared.isTensor() || (value.sequence() && input.declared.kind == ValueType::Kind::Optional)) {
-        return usageError("input \"{}\" is declared {}, it is given {}", input.name, input.declared.text(), value.sequence() ? "a sequence" : "no tensor");
+        return usageError("input \"{}\" is declared {}, it is given {}", input.name, input.declared.text(),
+            value.sequence() ? "a sequence" : "no tensor");
     }
     return value;
 }
@@ -94,7 +99,8 @@ Tensor filled(DType dtype, const Shape& shape, std::mt19937_64& random, Result<v
         if (isFloat(dtype) || isComplex(dtype))
             writeDouble(dtype, made->mutableRaw(), i, unit(random));
         else if (dtype != DType::String)
-            writeInt64(dtype, made->mutableRaw(), i, dtype == DType::Bool ? 1 : static_cast<std::int64_t>(random() & 1U));
+            writeInt64(
+                dtype, made->mutableRaw(), i, dtype == DType::Bool ? 1 : static_cast<std::int64_t>(random() & 1U));
     }
     return std::move(*made);
 }
@@ -121,7 +127,8 @@ Result<std::vector<RuntimeValue>> orderedInputs(const Graph& graph, const NamedV
     if (used == given.size())
         return values;
     for (const auto& [name, value] : given) {
-        const bool known = std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) { return graph.value(id)->name == name; });
+        const bool known = std::any_of(
+            graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) { return graph.value(id)->name == name; });
         if (!known)
             return usageError("the model has no input \"{}\": it takes {}", name, signature(graph));
     }
@@ -146,7 +153,8 @@ Result<NamedValues> generateInputs(const Graph& graph, std::uint64_t seed, const
             continue;
         }
         if (!type.isTensor() || type.elementType == DType::Undefined || !type.shape)
-            return usageError("input \"{}\" is declared {}: no value can be made up for it", input.name, input.declared.text());
+            return usageError(
+                "input \"{}\" is declared {}: no value can be made up for it", input.name, input.declared.text());
         Result<void> done;
         Tensor tensor = filled(type.elementType, *type.concreteShape(), random, done);
         if (!done)

@@ -31,7 +31,8 @@ std::int64_t countNotFinite(const RuntimeValue& value) {
 
 struct Stepper::Impl {
     Impl(const Graph& graph, const SessionOptions& given)
-        : options(given), runner(graph, std::make_shared<const RunnerOptions>(runnerOptions(graph, given))) {
+        : options(given)
+        , runner(graph, std::make_shared<const RunnerOptions>(runnerOptions(graph, given))) {
         if (given.threads != 1)
             pool = std::make_unique<ThreadPool>(given.threads, initKernelThread);
     }
@@ -51,12 +52,12 @@ struct Stepper::Impl {
     GraphRunner runner;
     std::unique_ptr<ThreadPool> pool;
     std::shared_ptr<const Plan> plan;
-    std::vector<RuntimeValue> values;     // per slot; absent = not made, or dropped
-    std::vector<std::uint32_t> producer;  // per slot: its step; kNoSlot = given
+    std::vector<RuntimeValue> values; // per slot; absent = not made, or dropped
+    std::vector<std::uint32_t> producer; // per slot: its step; kNoSlot = given
     std::unordered_map<ValueId, std::uint32_t> slotOf;
     std::unordered_map<NodeId, std::size_t> stepOf;
     std::size_t position = 0;
-    std::uint32_t oldestKept = 0;         // steps before it have been looked at for dropping
+    std::uint32_t oldestKept = 0; // steps before it have been looked at for dropping
     std::int64_t budget = 0, kept = 0;
     std::set<NodeId> breakpoints;
     bool breakOnNotFinite = false;
@@ -96,12 +97,15 @@ void Stepper::Impl::put(std::uint32_t slot, RuntimeValue value) {
     values[slot] = std::move(value);
 }
 
-void Stepper::Impl::forget(std::uint32_t slot) { put(slot, RuntimeValue()); }
+void Stepper::Impl::forget(std::uint32_t slot) {
+    put(slot, RuntimeValue());
+}
 
 bool Stepper::Impl::kernelFits(const PlanStep& step, const std::vector<RuntimeValue>& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const PlanSlot* slot = step.inputs[i] == kNoSlot ? nullptr : &plan->slotTable[step.inputs[i]];
-        if (slot && slot->sizeKnown && (inputs[i].tensor().dtype() != slot->dtype || inputs[i].tensor().shape() != slot->shape))
+        if (slot && slot->sizeKnown
+            && (inputs[i].tensor().dtype() != slot->dtype || inputs[i].tensor().shape() != slot->shape))
             return false;
     }
     return true;
@@ -139,7 +143,8 @@ Result<void> Stepper::Impl::runStep(std::uint32_t s, const JobControl& job, bool
         const StepScope recorded(*env.scope, step.node.value, s, step.kernelIndex, step.phase);
         auto made = runNode(call, runner, inputs, captures, env, kept);
         if (!made)
-            return made.error().kind() == ErrorKind::Cancelled ? made.error() : made.error().in(nodeText(*step.graphNode));
+            return made.error().kind() == ErrorKind::Cancelled ? made.error()
+                                                               : made.error().in(nodeText(*step.graphNode));
         outputs = std::move(*made);
     }
     for (std::size_t k = 0; k < step.outputs.size(); ++k) {
@@ -190,17 +195,19 @@ std::string Stepper::Impl::notFinite(std::uint32_t s) const {
     for (const std::uint32_t slot : plan->steps[s].outputs) {
         const std::int64_t count = slot == kNoSlot ? 0 : countNotFinite(values[slot]);
         if (count > 0) {
-            return fmt::format("{}: {} of {} values of \"{}\" are not finite", nodeText(*plan->steps[s].graphNode), count, values[slot].tensor().elementCount(),
-                plan->graph.value(plan->slotTable[slot].value)->name);
+            return fmt::format("{}: {} of {} values of \"{}\" are not finite", nodeText(*plan->steps[s].graphNode),
+                count, values[slot].tensor().elementCount(), plan->graph.value(plan->slotTable[slot].value)->name);
         }
     }
     return {};
 }
 
-Stepper::Stepper(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) { }
+Stepper::Stepper(std::unique_ptr<Impl> impl)
+    : m_impl(std::move(impl)) { }
 Stepper::~Stepper() = default;
 
-Result<std::unique_ptr<Stepper>> Stepper::create(const Graph& graph, const NamedValues& inputs, const SessionOptions& options, std::int64_t memoryBudgetBytes) {
+Result<std::unique_ptr<Stepper>> Stepper::create(
+    const Graph& graph, const NamedValues& inputs, const SessionOptions& options, std::int64_t memoryBudgetBytes) {
     NABLA_TRY(const Graph prepared, graphToRun(graph, options));
     NABLA_TRY(std::vector<RuntimeValue> values, orderedInputs(prepared, inputs, options.inDouble));
     auto impl = std::make_unique<Impl>(prepared, options);
@@ -209,10 +216,18 @@ Result<std::unique_ptr<Stepper>> Stepper::create(const Graph& graph, const Named
     return std::unique_ptr<Stepper>(new Stepper(std::move(impl)));
 }
 
-std::size_t Stepper::stepCount() const { return m_impl->plan->steps.size(); }
-std::size_t Stepper::position() const { return m_impl->position; }
-NodeId Stepper::nodeAt(std::size_t step) const { return step < stepCount() ? m_impl->plan->steps[step].node : NodeId{}; }
-Phase Stepper::phaseAt(std::size_t step) const { return step < stepCount() ? m_impl->plan->steps[step].phase : Phase::None; }
+std::size_t Stepper::stepCount() const {
+    return m_impl->plan->steps.size();
+}
+std::size_t Stepper::position() const {
+    return m_impl->position;
+}
+NodeId Stepper::nodeAt(std::size_t step) const {
+    return step < stepCount() ? m_impl->plan->steps[step].node : NodeId{};
+}
+Phase Stepper::phaseAt(std::size_t step) const {
+    return step < stepCount() ? m_impl->plan->steps[step].phase : Phase::None;
+}
 
 std::optional<std::size_t> Stepper::stepOf(NodeId node) const {
     const auto it = m_impl->stepOf.find(node);
@@ -221,7 +236,9 @@ std::optional<std::size_t> Stepper::stepOf(NodeId node) const {
 
 std::size_t Stepper::backwardStart() const {
     const auto& steps = m_impl->plan->steps;
-    return static_cast<std::size_t>(std::find_if(steps.begin(), steps.end(), [](const PlanStep& s) { return s.phase == Phase::Backward; }) - steps.begin());
+    return static_cast<std::size_t>(std::find_if(steps.begin(), steps.end(), [](const PlanStep& s) {
+        return s.phase == Phase::Backward;
+    }) - steps.begin());
 }
 
 Result<void> Stepper::stepForward(const JobControl& job) {
@@ -293,7 +310,8 @@ Result<RuntimeValue> Stepper::value(ValueId id) {
         return usageError("the graph has no value #{}", id.value);
     }
     if (!available(id)) {
-        return usageError("value \"{}\" is made by step {}, the position is {}", graph().value(id)->name, m_impl->producer[it->second], m_impl->position);
+        return usageError("value \"{}\" is made by step {}, the position is {}", graph().value(id)->name,
+            m_impl->producer[it->second], m_impl->position);
     }
     NABLA_CHECK(m_impl->ensure(it->second, JobControl{}));
     RuntimeValue value = m_impl->values[it->second];
@@ -301,14 +319,24 @@ Result<RuntimeValue> Stepper::value(ValueId id) {
     return value;
 }
 
-std::int64_t Stepper::keptBytes() const { return m_impl->kept; }
-void Stepper::setBreakpoints(std::set<NodeId> nodes) { m_impl->breakpoints = std::move(nodes); }
-void Stepper::setBreakOnNotFinite(bool on) { m_impl->breakOnNotFinite = on; }
+std::int64_t Stepper::keptBytes() const {
+    return m_impl->kept;
+}
+void Stepper::setBreakpoints(std::set<NodeId> nodes) {
+    m_impl->breakpoints = std::move(nodes);
+}
+void Stepper::setBreakOnNotFinite(bool on) {
+    m_impl->breakOnNotFinite = on;
+}
 void Stepper::setObserver(ExecutionObserver* observer) {
     m_impl->scope.reset();
     m_impl->observer = observer;
 }
-const Graph& Stepper::graph() const { return m_impl->runner.graph(); }
-const Plan& Stepper::plan() const { return *m_impl->plan; }
+const Graph& Stepper::graph() const {
+    return m_impl->runner.graph();
+}
+const Plan& Stepper::plan() const {
+    return *m_impl->plan;
+}
 
 } // namespace nabla::engine

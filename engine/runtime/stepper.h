@@ -12,13 +12,14 @@
 
 namespace nabla::engine {
 
-/// Position k means: steps 0 … k-1 have run, step k is next. Of a joint graph the backward steps follow the forward ones.
+/// Position k means: steps 0 … k-1 have run, step k is next. Of a joint graph the backward steps follow the forward
+/// ones.
 class Stepper {
 public:
-    /// The graph must be legalized and may be a joint one (autodiff/grad.h). `memoryBudgetBytes`: beyond it the oldest values that can be recomputed are dropped and
-    /// come back by running from the nearest kept state when asked for.
-    static Result<std::unique_ptr<Stepper>> create(const Graph& graph, const NamedValues& inputs, const SessionOptions& options = {},
-        std::int64_t memoryBudgetBytes = std::int64_t{2} << 30);
+    /// The graph must be legalized and may be a joint one (autodiff/grad.h). `memoryBudgetBytes`: beyond it the oldest
+    /// values that can be recomputed are dropped and come back by running from the nearest kept state when asked for.
+    static Result<std::unique_ptr<Stepper>> create(const Graph& graph, const NamedValues& inputs,
+        const SessionOptions& options = {}, std::int64_t memoryBudgetBytes = std::int64_t{2} << 30);
     ~Stepper();
 
     std::size_t stepCount() const;
@@ -29,8 +30,8 @@ public:
     /// First backward step; stepCount() when there is none.
     std::size_t backwardStart() const;
 
-    Result<void> stepForward(const JobControl& job = {});   ///< errors (Run): by node; the position stays
-    void stepBack();                                         ///< no-op at 0; values made by the step are forgotten
+    Result<void> stepForward(const JobControl& job = {}); ///< errors (Run): by node; the position stays
+    void stepBack(); ///< no-op at 0; values made by the step are forgotten
     /// Runs until a breakpoint, the end, or `job` is stopped. Says why it stopped.
     struct Stop {
         enum class Why : std::uint8_t { End, Breakpoint, NotFinite, Cancelled } why;
@@ -47,8 +48,8 @@ public:
 
     void setBreakpoints(std::set<NodeId> nodes);
     void setBreakOnNotFinite(bool on);
-    /// Steps are recorded from now on (null: no longer); going forward again after going back begins a new iteration. The observer outlives
-    /// the stepper or is taken away before.
+    /// Steps are recorded from now on (null: no longer); going forward again after going back begins a new iteration.
+    /// The observer outlives the stepper or is taken away before.
     void setObserver(ExecutionObserver* observer);
     const Graph& graph() const; ///< the graph that is executed
     const Plan& plan() const;

@@ -9,7 +9,9 @@ namespace {
 
 class Builder {
 public:
-    explicit Builder(const Plan& plan) : m_plan(plan), m_users(plan.slotTable.size()) {
+    explicit Builder(const Plan& plan)
+        : m_plan(plan)
+        , m_users(plan.slotTable.size()) {
         m_graph.successors.resize(plan.steps.size());
         m_graph.waitsFor.assign(plan.steps.size(), 0);
         m_graph.reads.assign(plan.slotTable.size(), 0);
@@ -42,7 +44,9 @@ public:
     }
 
 private:
-    std::uint32_t rootOf(std::uint32_t slot) const { return m_plan.slotTable[slot].aliasOf == kNoSlot ? slot : m_plan.slotTable[slot].aliasOf; }
+    std::uint32_t rootOf(std::uint32_t slot) const {
+        return m_plan.slotTable[slot].aliasOf == kNoSlot ? slot : m_plan.slotTable[slot].aliasOf;
+    }
 
     void addEdge(std::uint32_t from, std::uint32_t to) {
         if (from == kNoSlot || from == to || m_lastSuccessor[from] == to)
@@ -75,7 +79,8 @@ private:
     void occupy(std::uint32_t root, std::uint32_t s) {
         const std::int64_t begin = m_plan.slotTable[root].offset, end = begin + m_plan.slotTable[root].bytes;
         std::erase_if(m_occupants, [&](std::uint32_t other) {
-            const std::int64_t otherBegin = m_plan.slotTable[other].offset, otherEnd = otherBegin + m_plan.slotTable[other].bytes;
+            const std::int64_t otherBegin = m_plan.slotTable[other].offset,
+                               otherEnd = otherBegin + m_plan.slotTable[other].bytes;
             if (otherEnd <= begin || end <= otherBegin)
                 return false;
             for (const std::uint32_t user : m_users[other])
@@ -89,11 +94,13 @@ private:
     TaskGraph m_graph;
     std::vector<std::uint32_t> m_lastSuccessor, m_producer;
     std::vector<std::vector<std::uint32_t>> m_users; // per first slot of a set
-    std::vector<std::uint32_t> m_occupants;          // first slots of the sets that lie in the arena now
+    std::vector<std::uint32_t> m_occupants; // first slots of the sets that lie in the arena now
 };
 
 } // namespace
 
-TaskGraph buildTaskGraph(const Plan& plan) { return Builder(plan).build(); }
+TaskGraph buildTaskGraph(const Plan& plan) {
+    return Builder(plan).build();
+}
 
 } // namespace nabla::engine

@@ -38,9 +38,11 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 5; ++i) {
         const auto begin = std::chrono::steady_clock::now();
         placed = placeBuffers(buffers, 2 * (count / 3) + 4);
-        best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+        best = std::min(
+            best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
-    std::printf("%zu buffers: %.2f ms, %lld bytes, lower bound %lld (gap %.3f %%), order \"%.*s\"\n", buffers.size(), best, static_cast<long long>(placed.bytes),
-        static_cast<long long>(placed.lowerBound), 100.0 * (static_cast<double>(placed.bytes) / static_cast<double>(placed.lowerBound) - 1),
+    std::printf("%zu buffers: %.2f ms, %lld bytes, lower bound %lld (gap %.3f %%), order \"%.*s\"\n", buffers.size(),
+        best, static_cast<long long>(placed.bytes), static_cast<long long>(placed.lowerBound),
+        100.0 * (static_cast<double>(placed.bytes) / static_cast<double>(placed.lowerBound) - 1),
         static_cast<int>(placed.method.size()), placed.method.data());
 }

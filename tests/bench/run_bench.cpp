@@ -1,4 +1,5 @@
-// Times of one run of each sample model on one thread: optimised kernels, reference kernels, and recording on against off.
+// Times of one run of each sample model on one thread: optimised kernels, reference kernels, and recording on against
+// off.
 //
 //   run_bench [FOLDER…]      a folder holds model.onnx and inputs.npz; without one: the sample models
 #include <algorithm>
@@ -56,10 +57,11 @@ void compareRecording(Session& session, const NamedValues& inputs, std::size_t s
         observer.start();
         on.push_back(oneRunMs(session, inputs, &observer));
         observer.stop();
-        observer.drain([](const ThreadRing&, std::span<const EventRecord>) { });
+        observer.drain([](const ThreadRing&, std::span<const EventRecord>) {});
     }
     const double without = median(off), with = median(on);
-    std::printf("  recording off %.4f ms, on %.4f ms: ratio %.3f, %.1f ns per step\n", without, with, with / without, (with - without) * 1e6 / static_cast<double>(steps));
+    std::printf("  recording off %.4f ms, on %.4f ms: ratio %.3f, %.1f ns per step\n", without, with, with / without,
+        (with - without) * 1e6 / static_cast<double>(steps));
 }
 
 void bench(const std::filesystem::path& folder) {
@@ -78,9 +80,10 @@ void bench(const std::filesystem::path& folder) {
     const auto plan = need(fast->plan(inputs), folder.string());
     const double planMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     const double fastMs = medianMs(*fast, inputs), referenceMs = medianMs(*reference, inputs);
-    std::printf("%-16s %5zu steps  plan %8.2f ms  optimised %9.4f ms  reference %9.4f ms  ratio %6.2f  arena %lld of %lld bytes\n", folder.filename().c_str(),
-        plan->steps.size(), planMs, fastMs, referenceMs, referenceMs / fastMs, static_cast<long long>(plan->arena.arenaBytes),
-        static_cast<long long>(plan->arena.lowerBoundBytes));
+    std::printf("%-16s %5zu steps  plan %8.2f ms  optimised %9.4f ms  reference %9.4f ms  ratio %6.2f  arena %lld of "
+                "%lld bytes\n",
+        folder.filename().c_str(), plan->steps.size(), planMs, fastMs, referenceMs, referenceMs / fastMs,
+        static_cast<long long>(plan->arena.arenaBytes), static_cast<long long>(plan->arena.lowerBoundBytes));
     compareRecording(*fast, inputs, plan->steps.size());
 }
 

@@ -54,7 +54,9 @@ std::optional<Geometry> geometry(const KernelQuery& q) {
     return g;
 }
 
-bool accepts(const KernelQuery& q) { return geometry(q).has_value(); }
+bool accepts(const KernelQuery& q) {
+    return geometry(q).has_value();
+}
 
 Result<std::unique_ptr<KernelState>> prepare(const KernelQuery& q) {
     const Geometry g = *geometry(q);
@@ -88,7 +90,9 @@ Result<void> run(const KernelContext& c, KernelState* given) {
         const dnnl::memory& x = state.x.bind(c.input(0).raw());
         const dnnl::memory& w = state.w.bind(c.input(1).raw());
         if (c.hasInput(2))
-            state.primitive.execute(stream(), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_BIAS, state.bias.bind(c.input(2).raw())}, {DNNL_ARG_DST, output}});
+            state.primitive.execute(stream(),
+                {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_BIAS, state.bias.bind(c.input(2).raw())},
+                    {DNNL_ARG_DST, output}});
         else
             state.primitive.execute(stream(), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, output}});
         state.y.finish();
@@ -104,6 +108,8 @@ constexpr Kernel kKernels[] = {
 
 } // namespace
 
-std::span<const Kernel> convKernels() { return kKernels; }
+std::span<const Kernel> convKernels() {
+    return kKernels;
+}
 
 } // namespace nabla::engine

@@ -94,7 +94,8 @@ Result<std::unique_ptr<KernelState>> prepare(const KernelQuery& q, const Product
         const auto described = matMul(a, constant && p.b.size() == 2 ? anyLayout(p.b) : b, bias, y);
         state->primitive = dnnl::matmul(described);
         state->a = Operand(a, described.src_desc(), Operand::Use::Input);
-        state->b = constant ? Operand::packed(b, described.weights_desc(), *constant) : Operand(b, described.weights_desc(), Operand::Use::Input);
+        state->b = constant ? Operand::packed(b, described.weights_desc(), *constant)
+                            : Operand(b, described.weights_desc(), Operand::Use::Input);
         if (bias)
             state->bias = Operand(*bias, *bias, Operand::Use::Input);
         state->y = Operand(y, described.dst_desc(), Operand::Use::Output);
@@ -113,7 +114,9 @@ Result<void> run(const KernelContext& c, KernelState* given) {
         const dnnl::memory& a = state.a.bind(c.input(0).raw());
         const dnnl::memory& b = state.b.bind(c.input(1).raw());
         if (c.hasInput(2))
-            state.primitive.execute(stream(), {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_BIAS, state.bias.bind(c.input(2).raw())}, {DNNL_ARG_DST, output}});
+            state.primitive.execute(stream(),
+                {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_BIAS, state.bias.bind(c.input(2).raw())},
+                    {DNNL_ARG_DST, output}});
         else
             state.primitive.execute(stream(), {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, output}});
         state.y.finish();
@@ -123,18 +126,33 @@ Result<void> run(const KernelContext& c, KernelState* given) {
     });
 }
 
-bool acceptsMatMul(const KernelQuery& q) { return matMulProduct(q).has_value(); }
-bool acceptsGemm(const KernelQuery& q) { return gemmProduct(q).has_value(); }
-Result<std::unique_ptr<KernelState>> prepareMatMul(const KernelQuery& q) { return prepare(q, *matMulProduct(q)); }
-Result<std::unique_ptr<KernelState>> prepareGemm(const KernelQuery& q) { return prepare(q, *gemmProduct(q)); }
+bool acceptsMatMul(const KernelQuery& q) {
+    return matMulProduct(q).has_value();
+}
+bool acceptsGemm(const KernelQuery& q) {
+    return gemmProduct(q).has_value();
+}
+Result<std::unique_ptr<KernelState>> prepareMatMul(const KernelQuery& q) {
+    return prepare(q, *matMulProduct(q));
+}
+Result<std::unique_ptr<KernelState>> prepareGemm(const KernelQuery& q) {
+    return prepare(q, *gemmProduct(q));
+}
 
 constexpr Kernel kKernels[] = {
-    {.name = "onednn.matmul", .opType = "MatMul", .domain = "", .accepts = acceptsMatMul, .prepare = prepareMatMul, .run = run},
+    {.name = "onednn.matmul",
+        .opType = "MatMul",
+        .domain = "",
+        .accepts = acceptsMatMul,
+        .prepare = prepareMatMul,
+        .run = run},
     {.name = "onednn.gemm", .opType = "Gemm", .domain = "", .accepts = acceptsGemm, .prepare = prepareGemm, .run = run},
 };
 
 } // namespace
 
-std::span<const Kernel> matMulKernels() { return kKernels; }
+std::span<const Kernel> matMulKernels() {
+    return kKernels;
+}
 
 } // namespace nabla::engine

@@ -17,16 +17,21 @@ dnnl::stream& stream() {
     return own;
 }
 
-dnnl::memory::desc strided(const Dims& dims, const Dims& strides) { return {dims, dnnl::memory::data_type::f32, strides}; }
+dnnl::memory::desc strided(const Dims& dims, const Dims& strides) {
+    return {dims, dnnl::memory::data_type::f32, strides};
+}
 
 dnnl::memory::desc plain(const Dims& dims) {
     const auto strides = rowMajorStrides(dims);
     return strided(dims, strides);
 }
 
-dnnl::memory::desc anyLayout(const Dims& dims) { return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any}; }
+dnnl::memory::desc anyLayout(const Dims& dims) {
+    return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
 
-Operand::Operand(const dnnl::memory::desc& ours, const dnnl::memory::desc& wanted, Use use) : m_use(use) {
+Operand::Operand(const dnnl::memory::desc& ours, const dnnl::memory::desc& wanted, Use use)
+    : m_use(use) {
     m_ours.emplace(ours, engine(), nullptr);
     if (ours == wanted)
         return;
@@ -69,7 +74,8 @@ std::optional<Dims> floatDims(const ValueType& type) {
     if (!type.isTensor() || type.elementType != DType::Float32)
         return std::nullopt;
     auto shape = type.concreteShape();
-    if (!shape || shape->size() > 12 || std::any_of(shape->begin(), shape->end(), [](std::int64_t d) { return d <= 0; }))
+    if (!shape || shape->size() > 12
+        || std::any_of(shape->begin(), shape->end(), [](std::int64_t d) { return d <= 0; }))
         return std::nullopt;
     return Dims(shape->begin(), shape->end());
 }

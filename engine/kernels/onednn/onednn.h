@@ -1,5 +1,5 @@
-// oneDNN behind a small wall: its engine, its memory over our tensors, and its errors as ours. Versions 2.x and 3.x differ in how primitives
-// are described; that difference stands in primitives.h.
+// oneDNN behind a small wall: its engine, its memory over our tensors, and its errors as ours. Versions 2.x and 3.x
+// differ in how primitives are described; that difference stands in primitives.h.
 #pragma once
 
 #include <optional>

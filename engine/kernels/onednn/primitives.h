@@ -12,8 +12,10 @@ dnnl::matmul::primitive_desc matMul(const Desc& a, const Desc& b, const std::opt
 struct WindowDims {
     Dims strides, dilations, padsBegin, padsEnd; ///< dilations as oneDNN counts them: 0 = dense
 };
-dnnl::convolution_forward::primitive_desc convolution(const Desc& x, const Desc& w, const std::optional<Desc>& bias, const Desc& y, const WindowDims& window);
-dnnl::pooling_forward::primitive_desc pooling(dnnl::algorithm algorithm, const Desc& x, const Desc& y, const Dims& kernel, const WindowDims& window);
+dnnl::convolution_forward::primitive_desc convolution(
+    const Desc& x, const Desc& w, const std::optional<Desc>& bias, const Desc& y, const WindowDims& window);
+dnnl::pooling_forward::primitive_desc pooling(
+    dnnl::algorithm algorithm, const Desc& x, const Desc& y, const Dims& kernel, const WindowDims& window);
 
 /// Softmax or its logarithm along one axis.
 enum class SoftmaxKind : std::uint8_t { Plain, Log };

@@ -1,4 +1,5 @@
-// Softmax and average pooling by oneDNN. Max pooling is not taken from it: its vector code loses NaN, which a person looking for one must see.
+// Softmax and average pooling by oneDNN. Max pooling is not taken from it: its vector code loses NaN, which a person
+// looking for one must see.
 #include <algorithm>
 
 #include "engine/kernels/families.h"
@@ -41,7 +42,8 @@ Result<std::unique_ptr<KernelState>> prepareSoftmax(const KernelQuery& q) {
         const Dims dims = *floatDims(q.inputs[0]);
         auto state = std::make_unique<UnaryState>();
         const auto axis = static_cast<int>(*normalizeAxis(q.node.intAttribute("axis", -1), dims.size()));
-        state->primitive = softmax(q.node.opType == "LogSoftmax" ? SoftmaxKind::Log : SoftmaxKind::Plain, plain(dims), axis);
+        state->primitive
+            = softmax(q.node.opType == "LogSoftmax" ? SoftmaxKind::Log : SoftmaxKind::Plain, plain(dims), axis);
         state->x = Operand(plain(dims), plain(dims), Operand::Use::Input);
         state->y = Operand(plain(dims), plain(dims), Operand::Use::Output);
         state->outputShape = *q.inputs[0].concreteShape();
@@ -70,11 +72,13 @@ std::optional<Pooling> averagePooling(const KernelQuery& q) {
     if (q.node.intAttribute("ceil_mode", 0) != 0)
         return std::nullopt;
     const auto attributes = windowAttributes(q.node, rank);
-    const auto window = attributes ? slideOver(*attributes, ShapeView(*x).subspan(2)) : Result<Window>(attributes.error());
+    const auto window
+        = attributes ? slideOver(*attributes, ShapeView(*x).subspan(2)) : Result<Window>(attributes.error());
     if (!window || !std::equal(window->output.begin(), window->output.end(), y->begin() + 2, y->end()))
         return std::nullopt;
     for (std::size_t i = 0; i < rank; ++i) {
-        if (window->dilations[i] != 1 || window->padBegin[i] >= window->kernel[i] || window->padEnd[i] >= window->kernel[i])
+        if (window->dilations[i] != 1 || window->padBegin[i] >= window->kernel[i]
+            || window->padEnd[i] >= window->kernel[i])
             return std::nullopt;
     }
     if (q.node.intAttribute("count_include_pad", 0) != 0)
@@ -84,7 +88,9 @@ std::optional<Pooling> averagePooling(const KernelQuery& q) {
     return p;
 }
 
-bool acceptsPooling(const KernelQuery& q) { return averagePooling(q).has_value(); }
+bool acceptsPooling(const KernelQuery& q) {
+    return averagePooling(q).has_value();
+}
 
 Result<std::unique_ptr<KernelState>> preparePooling(const KernelQuery& q) {
     return guarded([&]() -> Result<std::unique_ptr<KernelState>> {
@@ -99,14 +105,36 @@ Result<std::unique_ptr<KernelState>> preparePooling(const KernelQuery& q) {
 }
 
 constexpr Kernel kKernels[] = {
-    {.name = "onednn.softmax", .opType = "Softmax", .domain = "", .accepts = acceptsSoftmax, .prepare = prepareSoftmax, .run = run},
-    {.name = "onednn.logsoftmax", .opType = "LogSoftmax", .domain = "", .accepts = acceptsSoftmax, .prepare = prepareSoftmax, .run = run},
-    {.name = "onednn.averagepool", .opType = "AveragePool", .domain = "", .accepts = acceptsPooling, .prepare = preparePooling, .run = run},
-    {.name = "onednn.averagepool", .opType = "GlobalAveragePool", .domain = "", .accepts = acceptsPooling, .prepare = preparePooling, .run = run},
+    {.name = "onednn.softmax",
+        .opType = "Softmax",
+        .domain = "",
+        .accepts = acceptsSoftmax,
+        .prepare = prepareSoftmax,
+        .run = run},
+    {.name = "onednn.logsoftmax",
+        .opType = "LogSoftmax",
+        .domain = "",
+        .accepts = acceptsSoftmax,
+        .prepare = prepareSoftmax,
+        .run = run},
+    {.name = "onednn.averagepool",
+        .opType = "AveragePool",
+        .domain = "",
+        .accepts = acceptsPooling,
+        .prepare = preparePooling,
+        .run = run},
+    {.name = "onednn.averagepool",
+        .opType = "GlobalAveragePool",
+        .domain = "",
+        .accepts = acceptsPooling,
+        .prepare = preparePooling,
+        .run = run},
 };
 
 } // namespace
 
-std::span<const Kernel> softmaxAndPoolKernels() { return kKernels; }
+std::span<const Kernel> softmaxAndPoolKernels() {
+    return kKernels;
+}
 
 } // namespace nabla::engine

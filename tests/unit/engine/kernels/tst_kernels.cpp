@@ -1,4 +1,5 @@
-// Every optimised kernel against the reference kernel of its operator, on random shapes and on the values where vector code goes wrong.
+// Every optimised kernel against the reference kernel of its operator, on random shapes and on the values where vector
+// code goes wrong.
 #include <QtTest>
 
 #include <cmath>
@@ -65,13 +66,16 @@ double distance(const Tensor& a, const Tensor& b) {
     return worst;
 }
 
-std::string dims(const Shape& shape) { return fmt::format("{}", fmt::join(shape, ",")); }
+std::string dims(const Shape& shape) {
+    return fmt::format("{}", fmt::join(shape, ","));
+}
 
 Graph oneNode(const std::string& call, const std::vector<Shape>& shapes, const std::string& constant = "") {
     std::string inputs;
     for (std::size_t i = 0; i < shapes.size(); ++i)
         inputs += fmt::format("{}float[{}] x{}", i ? ", " : "", dims(shapes[i]), i);
-    const std::string text = fmt::format("<ir_version: 10, opset_import: [\"\" : 28]> g ({}) => (float y) {} {{ y = {} }}", inputs, constant, call);
+    const std::string text = fmt::format(
+        "<ir_version: 10, opset_import: [\"\" : 28]> g ({}) => (float y) {} {{ y = {} }}", inputs, constant, call);
     auto graph = parseGraphText(text);
     if (!graph)
         qFatal("%s: %s", text.c_str(), graph.error().message().c_str());
@@ -83,13 +87,14 @@ Graph oneNode(const std::string& call, const std::vector<Shape>& shapes, const s
 class KernelsTest : public QObject {
     Q_OBJECT
 
-    void row(const char* name, const char* call, std::vector<Shape> shapes, const char* kernel, double tolerance = 2e-6) {
+    void row(
+        const char* name, const char* call, std::vector<Shape> shapes, const char* kernel, double tolerance = 2e-6) {
         QTest::newRow(name) << QString(call) << QVariant::fromValue(shapes) << QString(kernel) << tolerance;
     }
 
 private slots:
-    // Tolerances: sums of k products in float32 in another order differ by about sqrt(k) * 6e-8 of the largest entry; element-wise functions
-    // by the few ulp that simd.h states.
+    // Tolerances: sums of k products in float32 in another order differ by about sqrt(k) * 6e-8 of the largest entry;
+    // element-wise functions by the few ulp that simd.h states.
     void equalTheReference_data() {
         QTest::addColumn<QString>("call");
         QTest::addColumn<QVariant>("shapes");
@@ -106,21 +111,30 @@ private slots:
         row("gemm, bias of a matrix", "Gemm<transB = 1>(x0, x1, x2)", {{7, 9}, {5, 9}, {7, 5}}, "onednn.gemm");
         row("gemm scaled", "Gemm<alpha = 0.5>(x0, x1, x2)", {{7, 9}, {9, 5}, {5}}, "reference");
         row("conv", "Conv<pads = [1,1,1,1]>(x0, x1, x2)", {{2, 3, 9, 8}, {5, 3, 3, 3}, {5}}, "onednn.conv");
-        row("conv strided, dilated", "Conv<strides = [2,1], dilations = [1,2], pads = [0,1,2,0]>(x0, x1)", {{1, 4, 11, 12}, {6, 4, 3, 2}}, "onednn.conv");
+        row("conv strided, dilated", "Conv<strides = [2,1], dilations = [1,2], pads = [0,1,2,0]>(x0, x1)",
+            {{1, 4, 11, 12}, {6, 4, 3, 2}}, "onednn.conv");
         row("conv of groups", "Conv<group = 2>(x0, x1)", {{1, 4, 6, 6}, {6, 2, 3, 3}}, "onednn.conv");
-        row("conv by depth", "Conv<group = 4, auto_pad = \"SAME_UPPER\">(x0, x1)", {{1, 4, 7, 7}, {4, 1, 3, 3}}, "onednn.conv");
+        row("conv by depth", "Conv<group = 4, auto_pad = \"SAME_UPPER\">(x0, x1)", {{1, 4, 7, 7}, {4, 1, 3, 3}},
+            "onednn.conv");
         row("conv in one dimension", "Conv(x0, x1)", {{2, 3, 16}, {4, 3, 5}}, "onednn.conv");
         row("conv in three dimensions", "Conv(x0, x1)", {{1, 2, 5, 5, 5}, {3, 2, 2, 2, 2}}, "onednn.conv");
         row("softmax", "Softmax(x0)", {{3, 4, 10}}, "onednn.softmax");
         row("softmax along axis 1", "Softmax<axis = 1>(x0)", {{3, 4, 10}}, "onednn.softmax");
         row("logsoftmax", "LogSoftmax(x0)", {{3, 10}}, "onednn.logsoftmax");
-        row("average pool", "AveragePool<kernel_shape = [3,2], strides = [2,2], pads = [1,0,1,1]>(x0)", {{2, 3, 8, 9}}, "onednn.averagepool");
-        row("average pool with pads", "AveragePool<kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1>(x0)", {{2, 3, 8, 9}}, "onednn.averagepool");
+        row("average pool", "AveragePool<kernel_shape = [3,2], strides = [2,2], pads = [1,0,1,1]>(x0)", {{2, 3, 8, 9}},
+            "onednn.averagepool");
+        row("average pool with pads", "AveragePool<kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1>(x0)",
+            {{2, 3, 8, 9}}, "onednn.averagepool");
         row("global average pool", "GlobalAveragePool(x0)", {{2, 3, 8, 9}}, "onednn.averagepool");
-        row("max pool", "MaxPool<kernel_shape = [3,2], strides = [2,1], pads = [1,0,1,1]>(x0)", {{2, 3, 8, 9}}, "rows.maxpool", 0);
-        row("max pool dilated, rounded up", "MaxPool<kernel_shape = [2,3], dilations = [2,1], strides = [3,2], ceil_mode = 1>(x0)", {{1, 2, 9, 10}}, "rows.maxpool", 0);
-        row("max pool in one dimension", "MaxPool<kernel_shape = [4], auto_pad = \"SAME_LOWER\">(x0)", {{2, 3, 9}}, "rows.maxpool", 0);
-        row("max pool in three dimensions", "MaxPool<kernel_shape = [2,2,2], strides = [2,1,2]>(x0)", {{1, 2, 5, 4, 6}}, "rows.maxpool", 0);
+        row("max pool", "MaxPool<kernel_shape = [3,2], strides = [2,1], pads = [1,0,1,1]>(x0)", {{2, 3, 8, 9}},
+            "rows.maxpool", 0);
+        row("max pool dilated, rounded up",
+            "MaxPool<kernel_shape = [2,3], dilations = [2,1], strides = [3,2], ceil_mode = 1>(x0)", {{1, 2, 9, 10}},
+            "rows.maxpool", 0);
+        row("max pool in one dimension", "MaxPool<kernel_shape = [4], auto_pad = \"SAME_LOWER\">(x0)", {{2, 3, 9}},
+            "rows.maxpool", 0);
+        row("max pool in three dimensions", "MaxPool<kernel_shape = [2,2,2], strides = [2,1,2]>(x0)", {{1, 2, 5, 4, 6}},
+            "rows.maxpool", 0);
         row("add", "Add(x0, x1)", {{3, 5}, {3, 5}}, "simd.elementwise", 0);
         row("sub a scalar", "Sub(x0, x1)", {{3, 5}, {}}, "simd.elementwise", 0);
         row("sub from a scalar", "Sub(x0, x1)", {{1}, {3, 5}}, "simd.elementwise", 0);
@@ -162,15 +176,21 @@ private slots:
     }
     void edgesOfFunctions() {
         QFETCH(QString, function);
-        const std::vector<float> edges{0.F, -0.F, 1.F, -1.F, kInf, -kInf, kNan, 1e-30F, 1e30F, -1e30F, 88.7F, 88.73F, -87.F, -110.F, 20.F, -20.F, 1e-40F, 0.5F, 3.F};
+        const std::vector<float> edges{0.F, -0.F, 1.F, -1.F, kInf, -kInf, kNan, 1e-30F, 1e30F, -1e30F, 88.7F, 88.73F,
+            -87.F, -110.F, 20.F, -20.F, 1e-40F, 0.5F, 3.F};
         NamedValues inputs{{"x0", Tensor::of<float>({static_cast<std::int64_t>(edges.size())}, edges)}};
         const Graph graph = oneNode(function.toStdString() + "(x0)", {{static_cast<std::int64_t>(edges.size())}});
         const Outcome reference = outcome(graph, inputs, false, 1), optimised = outcome(graph, inputs, true, 1);
         QCOMPARE(optimised.kernel, std::string("simd.elementwise"));
         for (std::int64_t i = 0; i < reference.value.elementCount(); ++i) {
             const double a = optimised.value.asDouble(i), b = reference.value.asDouble(i);
-            const bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-6 * std::abs(b) + 1e-37; // below: subnormal numbers
-            QVERIFY2(same, qPrintable(QString("f(%1) is %2, %3 is right").arg(static_cast<double>(edges[static_cast<std::size_t>(i)])).arg(a).arg(b)));
+            const bool same = a == b || (std::isnan(a) && std::isnan(b))
+                || std::abs(a - b) <= 1e-6 * std::abs(b) + 1e-37; // below: subnormal numbers
+            QVERIFY2(same,
+                qPrintable(QString("f(%1) is %2, %3 is right")
+                               .arg(static_cast<double>(edges[static_cast<std::size_t>(i)]))
+                               .arg(a)
+                               .arg(b)));
         }
     }
 

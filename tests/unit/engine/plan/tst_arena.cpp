@@ -16,8 +16,10 @@ class ArenaTest : public QObject {
             QVERIFY(placed.offsets[i] >= 0 && placed.offsets[i] % kArenaAlignment == 0);
             QVERIFY(placed.offsets[i] + buffers[i].bytes <= placed.bytes);
             for (std::size_t j = 0; j < i; ++j) {
-                const bool together = buffers[i].firstStep <= buffers[j].lastStep && buffers[j].firstStep <= buffers[i].lastStep;
-                const bool overlap = placed.offsets[i] < placed.offsets[j] + buffers[j].bytes && placed.offsets[j] < placed.offsets[i] + buffers[i].bytes;
+                const bool together
+                    = buffers[i].firstStep <= buffers[j].lastStep && buffers[j].firstStep <= buffers[i].lastStep;
+                const bool overlap = placed.offsets[i] < placed.offsets[j] + buffers[j].bytes
+                    && placed.offsets[j] < placed.offsets[i] + buffers[i].bytes;
                 QVERIFY(!(together && overlap));
             }
         }
@@ -37,15 +39,18 @@ private slots:
         QCOMPARE(placed.peakStep, 2U);
     }
 
-    /// Forward values live until their backward step, as in training: buffers nest like brackets, and an optimal stack exists.
+    /// Forward values live until their backward step, as in training: buffers nest like brackets, and an optimal stack
+    /// exists.
     void aTrainingStepMeetsItsBound() {
         std::vector<ArenaBuffer> buffers;
         std::mt19937 random(1);
         constexpr std::uint32_t kLayers = 400;
         for (std::uint32_t i = 0; i < kLayers; ++i) {
-            buffers.push_back({64 * (1 + static_cast<std::int64_t>(random() % 64)), i, 2 * kLayers - 1 - i});       // kept for backward
-            buffers.push_back({64 * (1 + static_cast<std::int64_t>(random() % 64)), i, i + 1});                     // short lived
-            buffers.push_back({64 * (1 + static_cast<std::int64_t>(random() % 64)), kLayers + i, kLayers + i + 1}); // cotangents
+            buffers.push_back(
+                {64 * (1 + static_cast<std::int64_t>(random() % 64)), i, 2 * kLayers - 1 - i}); // kept for backward
+            buffers.push_back({64 * (1 + static_cast<std::int64_t>(random() % 64)), i, i + 1}); // short lived
+            buffers.push_back(
+                {64 * (1 + static_cast<std::int64_t>(random() % 64)), kLayers + i, kLayers + i + 1}); // cotangents
         }
         const ArenaPlacement placed = placeBuffers(buffers, 2 * kLayers + 2);
         check(buffers, placed);

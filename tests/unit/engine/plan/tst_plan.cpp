@@ -21,7 +21,8 @@ std::shared_ptr<const Plan> planOf(const char* text, const PlanOptions& options 
 }
 
 const PlanSlot& slotNamed(const Plan& plan, std::string_view name) {
-    const auto it = std::find_if(plan.slotTable.begin(), plan.slotTable.end(), [&](const PlanSlot& slot) { return plan.graph.value(slot.value)->name == name; });
+    const auto it = std::find_if(plan.slotTable.begin(), plan.slotTable.end(),
+        [&](const PlanSlot& slot) { return plan.graph.value(slot.value)->name == name; });
     if (it == plan.slotTable.end())
         qFatal("no slot");
     return *it;
@@ -50,7 +51,8 @@ private slots:
     }
 
     void whatIsReadLaterIsNotOverwritten() {
-        const auto plan = planOf(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[16,4] x, float[4,4] w) => (float[16,4] y) {
+        const auto plan
+            = planOf(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[16,4] x, float[4,4] w) => (float[16,4] y) {
             a = Exp(x)
             b = Neg(a)
             c = Mul(a, b)
@@ -63,7 +65,8 @@ private slots:
     }
 
     void aViewKeepsItsElementsAlive() {
-        const auto plan = planOf(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[16,4] x, float[4,4] w) => (float[16,4] y) {
+        const auto plan
+            = planOf(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[16,4] x, float[4,4] w) => (float[16,4] y) {
             a = Exp(x)
             v = Flatten<axis = 0>(a)
             b = Neg(a)
@@ -86,7 +89,8 @@ private slots:
             a = Neg(x)
             y = Abs(a)
             unused = Exp(x)
-        })", options);
+        })",
+            options);
         QCOMPARE(plan->steps.size(), std::size_t(3));
         for (const PlanSlot& slot : plan->slotTable)
             QVERIFY(slot.share == PlanSlot::Share::None);
@@ -101,7 +105,8 @@ private slots:
     }
 
     void symbolsAreOneUnlessBound() {
-        const char* text = R"(<ir_version: 10, opset_import: ["" : 28]> g (float[N,4] x, float[4,4] w) => (float[N,4] y) {
+        const char* text
+            = R"(<ir_version: 10, opset_import: ["" : 28]> g (float[N,4] x, float[4,4] w) => (float[N,4] y) {
             a = Exp(x)
             y = MatMul(a, w)
         })";
@@ -122,11 +127,13 @@ private slots:
     }
 
     void unknownOperatorsAreRefusedByName() {
-        auto graph = parseGraphText(R"(<ir_version: 10, opset_import: ["" : 28, "com.acme" : 1]> g (float[4] x) => (float[4] y) { y = com.acme.Blur(x) })");
+        auto graph = parseGraphText(
+            R"(<ir_version: 10, opset_import: ["" : 28, "com.acme" : 1]> g (float[4] x) => (float[4] y) { y = com.acme.Blur(x) })");
         QVERIFY(graph);
         const auto plan = estimatePlan(*graph);
         QVERIFY(!plan);
-        QVERIFY2(plan.error().message().find("com.acme.Blur is not known") != std::string::npos, plan.error().message().c_str());
+        QVERIFY2(plan.error().message().find("com.acme.Blur is not known") != std::string::npos,
+            plan.error().message().c_str());
         QCOMPARE(plan.error().kind(), ErrorKind::Run);
     }
 };

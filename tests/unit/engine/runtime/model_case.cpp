@@ -26,16 +26,21 @@ Graph legalGraph(const std::string& path) {
     return need(legalized(model.graph), path);
 }
 
-NamedTensors arrays(const std::string& path) { return need(readNpz(path), path); }
+NamedTensors arrays(const std::string& path) {
+    return need(readNpz(path), path);
+}
 
-NamedValues asInputs(const NamedTensors& tensors) { return {tensors.begin(), tensors.end()}; }
+NamedValues asInputs(const NamedTensors& tensors) {
+    return {tensors.begin(), tensors.end()};
+}
 
 std::string difference(const std::string& name, const RuntimeValue& got, const Tensor& expected, double tolerance) {
     const Tensor& tensor = got.tensor();
     if (!tensor.defined())
         return fmt::format("\"{}\" is no tensor", name);
     if (tensor.shape() != expected.shape())
-        return fmt::format("\"{}\" has shape {}, {} is right", name, toString(tensor.shape()), toString(expected.shape()));
+        return fmt::format(
+            "\"{}\" has shape {}, {} is right", name, toString(tensor.shape()), toString(expected.shape()));
     double largest = 0;
     for (std::int64_t i = 0; i < expected.elementCount(); ++i) {
         const double value = std::abs(expected.asDouble(i));

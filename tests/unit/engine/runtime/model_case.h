@@ -15,7 +15,8 @@ Graph legalGraph(const std::string& path);
 NamedTensors arrays(const std::string& path);
 NamedValues asInputs(const NamedTensors& tensors);
 
-/// Empty when `got` equals `expected` within `tolerance` times expected's largest finite entry, NaN equal to NaN; else what differs.
+/// Empty when `got` equals `expected` within `tolerance` times expected's largest finite entry, NaN equal to NaN; else
+/// what differs.
 std::string difference(const std::string& name, const RuntimeValue& got, const Tensor& expected, double tolerance);
 
 } // namespace nabla::engine

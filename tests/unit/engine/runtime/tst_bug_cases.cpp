@@ -1,4 +1,5 @@
-// The run cases of tests/data/bugs, the overwritten activation and the long chain. What is right stands in each case.json, with its source.
+// The run cases of tests/data/bugs, the overwritten activation and the long chain. What is right stands in each
+// case.json, with its source.
 #include <QtTest>
 
 #include <fstream>
@@ -14,7 +15,9 @@ using nlohmann::json;
 
 namespace {
 
-std::string folder(const std::string& name) { return std::string(NABLA_TEST_DATA) + "/bugs/" + name + "/"; }
+std::string folder(const std::string& name) {
+    return std::string(NABLA_TEST_DATA) + "/bugs/" + name + "/";
+}
 
 json readCase(const std::string& name) {
     std::ifstream file(folder(name) + "case.json");
@@ -25,7 +28,8 @@ double number(const json& value) {
     if (!value.is_string())
         return value.get<double>();
     const auto text = value.get<std::string>();
-    return text == "NaN" ? std::numeric_limits<double>::quiet_NaN() : (text[0] == '-' ? -1 : 1) * std::numeric_limits<double>::infinity();
+    return text == "NaN" ? std::numeric_limits<double>::quiet_NaN()
+                         : (text[0] == '-' ? -1 : 1) * std::numeric_limits<double>::infinity();
 }
 
 Tensor tensorOf(const json& spec) {
@@ -61,7 +65,8 @@ private slots:
         QTest::addColumn<QString>("name");
         QTest::addColumn<int>("mode");
         for (const char* name : {"run-first-nan", "run-loop-zero-trip", "run-softmax-opset11", "run-two-shapes"}) {
-            for (const auto& [text, which] : {std::pair("compiled", ExecutorMode::Compiled), std::pair("stepping", ExecutorMode::Stepping), std::pair("eager", ExecutorMode::Eager)})
+            for (const auto& [text, which] : {std::pair("compiled", ExecutorMode::Compiled),
+                     std::pair("stepping", ExecutorMode::Stepping), std::pair("eager", ExecutorMode::Eager)})
                 QTest::addRow("%s, %s", name, text) << name << static_cast<int>(which);
         }
     }
@@ -69,9 +74,12 @@ private slots:
         QFETCH(QString, name);
         QFETCH(int, mode);
         const json spec = readCase(name.toStdString());
-        auto session = Session::create(legalGraph(folder(name.toStdString()) + "model.onnx"), ::mode(static_cast<ExecutorMode>(mode)));
+        auto session = Session::create(
+            legalGraph(folder(name.toStdString()) + "model.onnx"), ::mode(static_cast<ExecutorMode>(mode)));
         QVERIFY2(session, session ? "" : session.error().message().c_str());
-        json runs = spec["expected"].contains("runs") ? spec["expected"]["runs"] : json::array({{{"inputs", spec["inputs"]}, {"outputs", spec["expected"]["outputs"]}}});
+        json runs = spec["expected"].contains("runs")
+            ? spec["expected"]["runs"]
+            : json::array({{{"inputs", spec["inputs"]}, {"outputs", spec["expected"]["outputs"]}}});
         std::vector<NamedValues> all;
         for (const json& run : runs) {
             auto outputs = (*session)->run(inputsOf(run["inputs"]));
@@ -106,7 +114,8 @@ private slots:
             for (int repeat = 0; repeat < 2; ++repeat) {
                 const auto outputs = (*session)->run(inputsOf(spec["inputs"]));
                 QVERIFY2(outputs, outputs ? "" : outputs.error().message().c_str());
-                const std::string wrong = difference("grad:x", outputs->at("grad:x"), tensorOf(spec["expected"]["x"]), 1e-5);
+                const std::string wrong
+                    = difference("grad:x", outputs->at("grad:x"), tensorOf(spec["expected"]["x"]), 1e-5);
                 QVERIFY2(wrong.empty(), wrong.c_str());
                 if (!first)
                     first = *outputs;
@@ -130,7 +139,8 @@ private slots:
             results[which == ExecutorMode::Eager] = std::move(*outputs);
         }
         for (const auto& [output, value] : results[0]) {
-            const std::string wrong = difference(output, value, results[1].at(output).tensor(), 1e-4); // the two kernels round differently 20,000 times
+            const std::string wrong = difference(
+                output, value, results[1].at(output).tensor(), 1e-4); // the two kernels round differently 20,000 times
             QVERIFY2(wrong.empty(), wrong.c_str());
         }
     }

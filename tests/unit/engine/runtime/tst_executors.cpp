@@ -1,4 +1,5 @@
-// Executors on graphs where something can go wrong: functions, bodies, values handed on, several threads, random numbers.
+// Executors on graphs where something can go wrong: functions, bodies, values handed on, several threads, random
+// numbers.
 #include <QtTest>
 
 #include <algorithm>
@@ -66,9 +67,12 @@ const char* kCallsItself = R"(<ir_version: 10, opset_import: ["" : 28, "local" :
 
 /// Four branches that may run at once and reuse one another's memory: y = -4x.
 std::string branches() {
-    std::string text = R"(<ir_version: 10, opset_import: ["" : 28]> g (float[128,128] x, float[128,128] one) => (float[128,128] y) {)";
+    std::string text
+        = R"(<ir_version: 10, opset_import: ["" : 28]> g (float[128,128] x, float[128,128] one) => (float[128,128] y) {)";
     for (int i = 0; i < 4; ++i)
-        text += fmt::format(" a{0} = MatMul(x, one) b{0} = Neg(a{0}) c{0} = MatMul(b{0}, one) d{0} = Abs(c{0}) e{0} = Neg(d{0}) f{0} = MatMul(e{0}, one)", i);
+        text += fmt::format(" a{0} = MatMul(x, one) b{0} = Neg(a{0}) c{0} = MatMul(b{0}, one) d{0} = Abs(c{0}) e{0} = "
+                            "Neg(d{0}) f{0} = MatMul(e{0}, one)",
+            i);
     return text + " s0 = Add(f0, f1) s1 = Add(f2, f3) y = Add(s0, s1) }";
 }
 
@@ -79,7 +83,8 @@ class ExecutorsTest : public QObject {
 private slots:
     void functionsGetTheCallsAttributes() {
         for (const ExecutorMode mode : kModes) {
-            const auto y = doubles(ran(parsed(kFunction), {{"x", Tensor::of<float>({2}, {2, -4})}}, inMode(mode)).at("y"));
+            const auto y
+                = doubles(ran(parsed(kFunction), {{"x", Tensor::of<float>({2}, {2, -4})}}, inMode(mode)).at("y"));
             QCOMPARE(y, (std::vector<double>{-3, 6}));
         }
         SessionOptions options = inMode(ExecutorMode::Compiled);
@@ -113,17 +118,21 @@ private slots:
             auto session = Session::create(graph, inMode(mode));
             QVERIFY2(session, session ? "" : session.error().message().c_str());
             for (const bool condition : {true, false, true}) {
-                const auto outputs = (*session)->run({{"c", Tensor::scalar(condition)}, {"x", Tensor::of<float>({2}, {2, -4})}});
+                const auto outputs
+                    = (*session)->run({{"c", Tensor::scalar(condition)}, {"x", Tensor::of<float>({2}, {2, -4})}});
                 QVERIFY2(outputs, outputs ? "" : outputs.error().message().c_str());
                 // |−x| + x, or −x + x
-                QCOMPARE(doubles(outputs->at("y")), condition ? (std::vector<double>{4, 0}) : (std::vector<double>{0, 0}));
+                QCOMPARE(
+                    doubles(outputs->at("y")), condition ? (std::vector<double>{4, 0}) : (std::vector<double>{0, 0}));
             }
         }
     }
 
-    /// Dropout without training hands its input on; Neg may then not write over it, though nobody else reads it by that name.
+    /// Dropout without training hands its input on; Neg may then not write over it, though nobody else reads it by that
+    /// name.
     void aValueHandedOnIsNotOverwritten() {
-        const Graph graph = parsed(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[2] x) => (float[2] y, float[2] z) {
+        const Graph graph
+            = parsed(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[2] x) => (float[2] y, float[2] z) {
             a = Abs(x)
             d = Dropout(a)
             b = Neg(a)
@@ -161,7 +170,8 @@ private slots:
         observer.stop();
         std::size_t steps = 0;
         observer.drain([&](const ThreadRing&, std::span<const EventRecord> records) {
-            steps += static_cast<std::size_t>(std::count_if(records.begin(), records.end(), [](const EventRecord& r) { return r.kind == RecordKind::Step; }));
+            steps += static_cast<std::size_t>(std::count_if(
+                records.begin(), records.end(), [](const EventRecord& r) { return r.kind == RecordKind::Step; }));
         });
         QCOMPARE(steps, 20 * (*(*session)->plan(inputs))->steps.size());
     }
@@ -174,7 +184,8 @@ private slots:
         source.request_stop();
         JobControl job;
         job.stop = source.get_token();
-        const NamedValues inputs{{"x", *Tensor::make(DType::Float32, {128, 128})}, {"one", *Tensor::make(DType::Float32, {128, 128})}};
+        const NamedValues inputs{
+            {"x", *Tensor::make(DType::Float32, {128, 128})}, {"one", *Tensor::make(DType::Float32, {128, 128})}};
         const auto outputs = (*session)->run(inputs, job);
         QVERIFY(!outputs);
         QCOMPARE(outputs.error().kind(), ErrorKind::Cancelled);
@@ -182,7 +193,8 @@ private slots:
     }
 
     void randomNumbersFollowTheSeed() {
-        const Graph graph = parsed(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[50] x) => (float[50] y) { y = RandomNormalLike(x) })");
+        const Graph graph = parsed(
+            R"(<ir_version: 10, opset_import: ["" : 28]> g (float[50] x) => (float[50] y) { y = RandomNormalLike(x) })");
         const NamedValues inputs{{"x", *Tensor::make(DType::Float32, {50})}};
         SessionOptions options = inMode(ExecutorMode::Compiled);
         options.seed = 7;
@@ -195,11 +207,13 @@ private slots:
         QVERIFY(doubles(ran(graph, inputs, options).at("y")) != first);
         auto session = Session::create(graph, options);
         QVERIFY(session);
-        QVERIFY(doubles((*session)->run(inputs)->at("y")) != doubles((*session)->run(inputs)->at("y"))); // each run draws on
+        QVERIFY(doubles((*session)->run(inputs)->at("y"))
+            != doubles((*session)->run(inputs)->at("y"))); // each run draws on
     }
 
     void generatedInputsFitTheModel() {
-        const Graph graph = parsed(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[N,3] x, int64[N] i, bool b) => (float[N,3] y) { y = Neg(x) })");
+        const Graph graph = parsed(
+            R"(<ir_version: 10, opset_import: ["" : 28]> g (float[N,3] x, int64[N] i, bool b) => (float[N,3] y) { y = Neg(x) })");
         const auto inputs = generateInputs(graph, 3, {{"N", 4}});
         QVERIFY(inputs);
         QCOMPARE(inputs->at("x").tensor().shape(), (Shape{4, 3}));

@@ -1,4 +1,5 @@
-// The sample models, in every mode, against onnxruntime (float32) and PyTorch (float64). Origin of the values: tests/data/samples/README.md.
+// The sample models, in every mode, against onnxruntime (float32) and PyTorch (float64). Origin of the values:
+// tests/data/samples/README.md.
 #include <QtTest>
 
 #include "engine/runtime/stepper.h"
@@ -8,14 +9,19 @@ using namespace nabla::engine;
 
 namespace {
 
-// Sums of at most some thousand float32 terms: eps * sqrt(terms) is about 1e-5 of the largest entry; the issue allows 2e-4.
+// Sums of at most some thousand float32 terms: eps * sqrt(terms) is about 1e-5 of the largest entry; the issue allows
+// 2e-4.
 constexpr double kFloatTolerance = 5e-5;
 constexpr double kDoubleTolerance = 1e-10;
 
 const std::vector<std::string> kSamples = {"digits_mlp", "digits_cnn", "tiny_gpt", "control_flow"};
 
-std::string sampleFile(const std::string& name, const std::string& file) { return std::string(NABLA_SAMPLE_MODELS) + "/" + name + "/" + file; }
-std::string referenceFile(const std::string& name, const std::string& file) { return std::string(NABLA_TEST_DATA) + "/samples/" + name + "/" + file; }
+std::string sampleFile(const std::string& name, const std::string& file) {
+    return std::string(NABLA_SAMPLE_MODELS) + "/" + name + "/" + file;
+}
+std::string referenceFile(const std::string& name, const std::string& file) {
+    return std::string(NABLA_TEST_DATA) + "/samples/" + name + "/" + file;
+}
 
 struct Mode {
     const char* name;
@@ -52,14 +58,16 @@ private slots:
         QTest::addColumn<int>("mode");
         for (const std::string& sample : kSamples) {
             for (std::size_t m = 0; m < modes().size(); ++m)
-                QTest::addRow("%s, %s", sample.c_str(), modes()[m].name) << QString::fromStdString(sample) << static_cast<int>(m);
+                QTest::addRow("%s, %s", sample.c_str(), modes()[m].name)
+                    << QString::fromStdString(sample) << static_cast<int>(m);
         }
     }
     void outputsAreRight() {
         QFETCH(QString, sample);
         QFETCH(int, mode);
         const std::string name = sample.toStdString();
-        auto session = Session::create(legalGraph(sampleFile(name, "model.onnx")), modes()[static_cast<std::size_t>(mode)].options);
+        auto session = Session::create(
+            legalGraph(sampleFile(name, "model.onnx")), modes()[static_cast<std::size_t>(mode)].options);
         QVERIFY2(session, session ? "" : session.error().message().c_str());
         const NamedTensors expected = arrays(sampleFile(name, "expected.npz"));
         for (int repeat = 0; repeat < 2; ++repeat) { // the second run meets memory that the first has used
@@ -115,7 +123,8 @@ private slots:
         const std::string name = sample.toStdString();
         SessionOptions options;
         options.threads = 1;
-        auto stepper = Stepper::create(legalGraph(sampleFile(name, "model.onnx")), asInputs(arrays(sampleFile(name, "inputs.npz"))), options);
+        auto stepper = Stepper::create(
+            legalGraph(sampleFile(name, "model.onnx")), asInputs(arrays(sampleFile(name, "inputs.npz"))), options);
         QVERIFY2(stepper, stepper ? "" : stepper.error().message().c_str());
         const NamedTensors stored = arrays(referenceFile(name, "forward.npz"));
         std::size_t compared = 0;

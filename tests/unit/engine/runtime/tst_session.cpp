@@ -1,4 +1,5 @@
-// Session: the three executors agree with closed forms and with one another, bad inputs are refused in words, runs can be cancelled.
+// Session: the three executors agree with closed forms and with one another, bad inputs are refused in words, runs can
+// be cancelled.
 #include <QtTest>
 
 #include <cmath>
@@ -54,7 +55,8 @@ private slots:
     void executorsAgree() {
         QFETCH(int, mode);
         QFETCH(int, threads);
-        auto session = Session::create(parsed(kChain), inMode(static_cast<ExecutorMode>(mode), static_cast<unsigned>(threads)));
+        auto session
+            = Session::create(parsed(kChain), inMode(static_cast<ExecutorMode>(mode), static_cast<unsigned>(threads)));
         QVERIFY2(session, session ? "" : session.error().message().c_str());
         for (const std::int64_t rows : {1, 5, 1, 3, 0}) {
             std::vector<float> x(static_cast<std::size_t>(rows * 2));
@@ -85,8 +87,11 @@ private slots:
         QTest::addColumn<QString>("message");
         QTest::newRow("missing") << "" << 0 << "input \"x\" is missing: the model takes \"x\" float32[N,2]";
         QTest::newRow("type") << "x" << 1 << "input \"x\" is declared float32[N,2], it is given float64[1,2]";
-        QTest::newRow("rank") << "x" << 2 << "input \"x\" is declared float32[N,2] (rank 2), it is given float32[2] (rank 1)";
-        QTest::newRow("dimension") << "x" << 3 << "input \"x\" is declared float32[N,2], it is given float32[1,3]: dimension 1 must be 2, it is 3";
+        QTest::newRow("rank") << "x" << 2
+                              << "input \"x\" is declared float32[N,2] (rank 2), it is given float32[2] (rank 1)";
+        QTest::newRow("dimension")
+            << "x" << 3
+            << "input \"x\" is declared float32[N,2], it is given float32[1,3]: dimension 1 must be 2, it is 3";
         QTest::newRow("unknown name") << "z" << 4 << "the model has no input \"z\": it takes \"x\" float32[N,2]";
     }
     void badInputsAreRefused() {
@@ -145,10 +150,12 @@ private slots:
     void doubleIsDouble() {
         SessionOptions options = inMode(ExecutorMode::Compiled);
         options.inDouble = true;
-        auto session = Session::create(parsed(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[1] x) => (float[1] y) {
+        auto session
+            = Session::create(parsed(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[1] x) => (float[1] y) {
             h = Constant<value = float[1] {0.5}>()
             y = Mul(x, h)
-        })"), options);
+        })"),
+                options);
         QVERIFY2(session, session ? "" : session.error().message().c_str());
         // 2^24 + 1 is no float32; half of it is exact in float64.
         const auto outputs = (*session)->run({{"x", Tensor::of<double>({1}, {16777217.0})}});
@@ -166,15 +173,19 @@ private slots:
         const auto outputs = (*session)->run({{"x", Tensor::of<float>({1000, 2}, std::vector<float>(2000, 1.F))}});
         QVERIFY(!outputs);
         QCOMPARE(outputs.error().kind(), ErrorKind::Run);
-        QVERIFY2(outputs.error().message().find("the limit is 1000") != std::string::npos, outputs.error().message().c_str());
+        QVERIFY2(outputs.error().message().find("the limit is 1000") != std::string::npos,
+            outputs.error().message().c_str());
     }
 
     void errorsNameTheNode() {
-        auto session = Session::create(parsed(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[N,2] a, float[M,3] b) => (float[N,K] y) {
+        auto session = Session::create(
+            parsed(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[N,2] a, float[M,3] b) => (float[N,K] y) {
             y = MatMul(a, b)
-        })"), inMode(ExecutorMode::Compiled));
+        })"),
+            inMode(ExecutorMode::Compiled));
         QVERIFY(session);
-        const auto outputs = (*session)->run({{"a", Tensor::of<float>({1, 2}, {1, 2})}, {"b", Tensor::of<float>({1, 3}, {1, 2, 3})}});
+        const auto outputs
+            = (*session)->run({{"a", Tensor::of<float>({1, 2}, {1, 2})}, {"b", Tensor::of<float>({1, 3}, {1, 2, 3})}});
         QVERIFY(!outputs);
         QVERIFY2(outputs.error().message().find("(MatMul): ") != std::string::npos, outputs.error().message().c_str());
     }

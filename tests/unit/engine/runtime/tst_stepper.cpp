@@ -36,7 +36,8 @@ ValueId valueNamed(const Graph& graph, std::string_view name) {
     return found;
 }
 
-std::unique_ptr<Stepper> stepperOver(const Graph& graph, const NamedValues& inputs, const SessionOptions& options = oneThread(), std::int64_t budget = std::int64_t{2} << 30) {
+std::unique_ptr<Stepper> stepperOver(const Graph& graph, const NamedValues& inputs,
+    const SessionOptions& options = oneThread(), std::int64_t budget = std::int64_t{2} << 30) {
     auto stepper = Stepper::create(graph, inputs, options, budget);
     if (!stepper)
         qFatal("%s", stepper.error().message().c_str());
@@ -90,7 +91,8 @@ private slots:
     }
 
     void droppedValuesAreMadeAgain() {
-        const auto stepper = stepperOver(parsed(kDiamond), {{"x", Tensor::of<float>({2}, {1, -1})}}, oneThread(), 16); // two values of 8 bytes
+        const auto stepper = stepperOver(
+            parsed(kDiamond), {{"x", Tensor::of<float>({2}, {1, -1})}}, oneThread(), 16); // two values of 8 bytes
         while (stepper->position() < stepper->stepCount()) {
             QVERIFY(stepper->stepForward());
             QVERIFY(stepper->keptBytes() <= 24); // the budget and the step's own result

@@ -35,7 +35,8 @@ std::vector<Touch> touches(const Plan& plan, std::uint32_t s) {
         if (slot == kNoSlot || plan.slotTable[slot].place != PlanSlot::Place::Arena || plan.slotTable[slot].bytes == 0)
             return;
         const PlanSlot& planned = plan.slotTable[slot];
-        out.push_back({planned.offset, planned.offset + planned.bytes, writes && planned.share != PlanSlot::Share::View});
+        out.push_back(
+            {planned.offset, planned.offset + planned.bytes, writes && planned.share != PlanSlot::Share::View});
     };
     for (const std::uint32_t slot : plan.steps[s].inputs)
         add(slot, false);
@@ -60,9 +61,12 @@ std::string branches() {
     for (int i = 0; i < 6; ++i) {
         text += fmt::format(" a{0} = MatMul(x, x) b{0} = Neg(a{0}) c{0} = MatMul(b{0}, x)", i);
         if (i % 2)
-            text += fmt::format(" d{0} = Concat<axis = 0>(c{0}, b{0}) e{0} = Abs(d{0}) p{0}, q{0} = Split<num_outputs = 2>(e{0}) f{0} = Add(p{0}, q{0})", i);
+            text += fmt::format(" d{0} = Concat<axis = 0>(c{0}, b{0}) e{0} = Abs(d{0}) p{0}, q{0} = Split<num_outputs "
+                                "= 2>(e{0}) f{0} = Add(p{0}, q{0})",
+                i);
         else
-            text += fmt::format(" v{0} = Flatten<axis = 0>(c{0}) w{0} = Abs(v{0}) s{0} = Shape(x) f{0} = Reshape(w{0}, s{0})", i);
+            text += fmt::format(
+                " v{0} = Flatten<axis = 0>(c{0}) w{0} = Abs(v{0}) s{0} = Shape(x) f{0} = Reshape(w{0}, s{0})", i);
     }
     return text + " y = Sum(f0, f1, f2, f3, f4, f5) }";
 }
@@ -105,7 +109,8 @@ private slots:
     }
 
     void aChainIsNotWorthThreads() {
-        const auto plan = planOf(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[128,128] x) => (float[128,128] y) {
+        const auto plan
+            = planOf(R"(<ir_version: 10, opset_import: ["" : 28]> g (float[128,128] x) => (float[128,128] y) {
             a = MatMul(x, x)
             b = MatMul(a, x)
             y = MatMul(b, x)

@@ -44,6 +44,8 @@ MemoryMapView::MemoryMapView(const ThemeSource& theme, QWidget* parent) : View(t
 
 QWidget* MemoryMapView::makeSide() {
     auto* side = new QWidget(this);
+    side->setBackgroundRole(QPalette::Base);
+    side->setAutoFillBackground(true);
     m_title = new QLabel(side);
     m_title->setObjectName("memoryMapTitle");
     m_title->setWordWrap(true);

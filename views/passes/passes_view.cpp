@@ -37,6 +37,8 @@ QLabel* sectionTitle(QWidget* parent) {
 
 QWidget* titled(QLabel* title, QWidget* body, QWidget* parent) {
     auto* box = new QWidget(parent);
+    box->setBackgroundRole(QPalette::Base);
+    box->setAutoFillBackground(true);
     auto* layout = new QVBoxLayout(box);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);

@@ -29,6 +29,8 @@ TimelineView::TimelineView(const ThemeSource& theme, QWidget* parent) : View(the
     m_table->setObjectName("timelineSums");
     m_empty = new EmptyPanel(tr("No recording yet."), tr("Record a run"), this);
     auto* sums = new QWidget(this);
+    sums->setBackgroundRole(QPalette::Base);
+    sums->setAutoFillBackground(true);
     m_title = new QLabel(sums);
     m_title->setObjectName("timelineTitle");
     m_title->setFont(Fonts::from(font()).strong);

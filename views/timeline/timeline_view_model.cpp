@@ -82,7 +82,8 @@ void TimeWindow::pan(double pixels) {
 
 void TimeWindow::show(TimeRange range) {
     m_before.push_back(m_range);
-    set(range.begin, range.end - range.begin);
+    const std::int64_t begin = std::max(range.begin, m_whole.begin);
+    set(begin, std::min(range.end, m_whole.end) - begin);
 }
 
 bool TimeWindow::back() {

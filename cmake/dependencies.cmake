@@ -20,5 +20,6 @@ qt_standard_project_setup()
 get_target_property(test_definitions Qt6::Test INTERFACE_COMPILE_DEFINITIONS)
 list(FILTER test_definitions EXCLUDE REGEX "^QT_TESTCASE_")
 set_target_properties(Qt6::Test PROPERTIES INTERFACE_COMPILE_DEFINITIONS "${test_definitions}")
-set(CMAKE_AUTOMOC OFF)
+set(CMAKE_AUTOMOC OFF) # set where a folder has QObjects
+set(CMAKE_AUTOUIC OFF)
 include(cmake/onnx_library.cmake)

@@ -21,7 +21,7 @@ void addDevices(::CLI::App& app, Context& context) {
             return;
         }
         context.print(fmt::format("cpu     {}, {} cores, {} MiB, clock source {}", host.cpuModel, host.cores, host.memBytes >> 20, host.clockSource));
-        context.print(fmt::format("gpu     {}: {}", profiler::gpuStateName(gpu.state), gpu.reason));
+        context.print(fmt::format("gpu     {}", gpu.reason.empty() ? profiler::gpuStateName(gpu.state) : gpu.reason));
         for (const auto& device : gpu.devices)
             context.print(fmt::format("        {}, {} MiB, compute {}.{}", device.name, device.memoryBytes >> 20, device.computeMajor, device.computeMinor));
     });

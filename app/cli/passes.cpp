@@ -3,6 +3,7 @@
 
 #include "app/cli/verbs.h"
 #include "app/document/document.h"
+#include "app/document/sample_inputs.h"
 #include "engine/base/write_file.h"
 #include "engine/exporters/exporter.h"
 #include "engine/passes/report.h"
@@ -47,6 +48,9 @@ Result<void> passes(const PassesOptions& options, Context& context) {
     pipeline.pipeline.job = context.job;
     NABLA_TRY(pipeline.pipeline.dims, options.dims.bindings());
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
+    // As in the window: sizes that the inputs beside the model imply, so that prices are known.
+    if (pipeline.pipeline.dims.empty())
+        pipeline.pipeline.dims = sampleBindings(document.imported()->graph);
     NABLA_TRY(const auto records, optimise(document.imported()->graph, pipeline).in(options.file));
     if (context.json)
         context.printJson(reportJson(records, options.file));

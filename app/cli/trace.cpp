@@ -80,8 +80,11 @@ Result<void> trace(const TraceVerbOptions& options, Context& context) {
     }
     if (options.check) {
         NABLA_TRY(const auto faults, checkRecording(recording, context.job));
-        for (const std::string& fault : faults)
-            context.print(fault);
+        if (context.json)
+            context.printJson(nlohmann::json{{"schema", 1}, {"faults", faults}});
+        else
+            for (const std::string& fault : faults)
+                context.print(fault);
         if (!faults.empty())
             return Error{ErrorKind::Check, fmt::format("{} faults found", faults.size())};
         context.say("nothing wrong found");

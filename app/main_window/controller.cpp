@@ -265,7 +265,7 @@ void Controller::record(int runs) {
     const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + "/recordings";
     QDir().mkpath(folder);
     const QString path = QStringLiteral("%1/%2-%3.nabla").arg(folder, QFileInfo(QString::fromStdString(m_state.documentTitle)).completeBaseName()).arg(QDateTime::currentDateTime().toString("yyyyMMdd-HHmmss-zzz"));
-    m_jobs.start<Recorded>(tr("Recording %n run(s)", nullptr, runs),
+    m_jobs.start<Recorded>(tr("Recording %1 runs").arg(runs),
         [state, runs, path = path.toStdString()](const JobControl& job) -> Result<Recorded> {
             NABLA_TRY(const Graph graph, legalized(state->graph));
             NABLA_TRY(const NamedValues values, sampleInputs(graph));

@@ -1,6 +1,9 @@
 // Scenes are built and laid out on a thread; Graphviz refines small ones when it answers in time.
 #include "app/main_window/graph_panel.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <QApplication>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -298,6 +301,8 @@ void GraphPanel::show(const std::shared_ptr<Built>& built) {
         m_before->setScene(built->beforeScene);
     }
     m_after->setScene(built->afterScene);
+    if (built->newGraph)
+        showReadableTop();
     if (compared)
         m_before->setView(m_after->centre(), m_after->zoomLevel());
     if (!m_search->text().isEmpty())
@@ -306,6 +311,24 @@ void GraphPanel::show(const std::shared_ptr<Built>& built) {
     updateBar();
     askWorker();
     Q_EMIT sceneShown();
+}
+
+/// A graph whose whole picture has no legible word begins at its top instead; the overview map shows the rest.
+void GraphPanel::showReadableTop() {
+    constexpr double kTooSmall = 0.4;
+    constexpr std::size_t kShape = 1500; // above this the shape of the whole says more than the first cards
+    constexpr int kLevel = -3;           // zoom 2^(-3/4)
+    const GraphScene& scene = m_afterView.scene;
+    if (m_after->zoom() >= kTooSmall || scene.nodes.empty() || scene.nodes.size() > kShape || m_state.step)
+        return;
+    const auto top = std::min_element(scene.nodes.begin(), scene.nodes.end(), [](const SceneNode& a, const SceneNode& b) { return a.box.y < b.box.y; });
+    const double zoom = std::pow(2.0, kLevel / 4.0);
+    m_after->setView(QPointF(static_cast<qreal>(top->box.centre().x), static_cast<qreal>(top->box.y) + (m_after->height() / 2.0 - 32) / zoom), kLevel);
+}
+
+void GraphPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    updateBar();
 }
 
 void GraphPanel::askWorker() {
@@ -366,7 +389,7 @@ void GraphPanel::search(const QString& text) {
         }
     }
     m_after->setSearchHits(m_hits);
-    m_hitLabel->setText(needle.empty() ? QString() : tr("%n found", nullptr, static_cast<int>(m_hits.size())));
+    m_hitLabel->setText(needle.empty() ? QString() : tr("%1 found").arg(m_hits.size()));
 }
 
 void GraphPanel::nextHit(int direction) {
@@ -390,7 +413,7 @@ void GraphPanel::updateBar() {
             path += "  \u203a  " + QString::fromStdString(scope.path).replace("/", "  \u203a  ");
         path += "  \u203a  " + QString::fromStdString(m_state.scopes->title(m_state.selection.node).substr(0, 200));
     }
-    m_path->setText(path);
+    m_path->setText(QFontMetrics(m_path->font()).elidedText(path, Qt::ElideLeft, m_path->width() - 4));
     m_path->setToolTip(path.toHtmlEscaped());
     m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(m_after->zoom() * 100)));
     const auto& step = m_state.step;

@@ -45,8 +45,12 @@ Q_SIGNALS:
     void breakpointToggled(nabla::engine::NodeId node);
     void sceneShown(); ///< a new scene is on the canvas
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     struct Built;
+    void showReadableTop();
     void makeBar();
     void connectCanvas(views::GraphCanvas* canvas, bool after);
     void rebuild(bool newGraph);

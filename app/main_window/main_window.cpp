@@ -144,7 +144,6 @@ QString MainWindow::errorText() const { return m_errorBar->isHidden() ? QString(
 
 void MainWindow::makeDocks() {
     QDockWidget* lastBottom = nullptr;
-    QDockWidget* firstBottom = nullptr;
     for (const views::ViewDef& def : views::viewDefs()) {
         auto* dock = new QDockWidget(def.title, this);
         dock->setObjectName(def.id);
@@ -159,8 +158,6 @@ void MainWindow::makeDocks() {
         if (def.area == views::DockArea::Bottom) {
             if (lastBottom)
                 tabifyDockWidget(lastBottom, dock);
-            else
-                firstBottom = dock;
             lastBottom = dock;
         }
         m_views[def.id] = {dock, view};
@@ -175,12 +172,6 @@ void MainWindow::makeDocks() {
                 wanted->trigger();
         });
     }
-    if (firstBottom)
-        firstBottom->raise();
-    resizeDocks({m_views["outline"].first, m_views["inspector"].first}, {260, 320}, Qt::Horizontal);
-    if (firstBottom)
-        resizeDocks({firstBottom}, {220}, Qt::Vertical);
-    resizeDocks({m_views["outline"].first, m_views["history"].first}, {420, 200}, Qt::Vertical);
 }
 
 void MainWindow::makeStatusBar() {
@@ -252,7 +243,7 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
     if (state.cost) {
         facts << tr("%1 parameters").arg(QString::fromStdString(views::formatCount(state.cost->parameters)));
         facts << QString::fromStdString(views::formatFlops(static_cast<double>(state.cost->flops))) + (state.cost->unknownNodes > 0 ? tr(" known") : QString());
-        facts << tr("%n node(s)", nullptr, static_cast<int>(state.graph.nodeCount()));
+        facts << tr("%1 nodes").arg(QString::fromStdString(views::formatCount(static_cast<std::int64_t>(state.graph.nodeCount()))));
     }
     if (state.step)
         facts << tr("values kept: %1 of %2").arg(QString::fromStdString(views::formatBytes(state.step->keptBytes)), QString::fromStdString(views::formatBytes(state.step->budgetBytes)));
@@ -332,6 +323,13 @@ void MainWindow::restore() {
 void MainWindow::showDocks(bool on) {
     for (const auto& [id, pair] : m_views)
         pair.first->setVisible(on && pair.first->property("wanted").toBool());
+    if (!on || QSettings().contains("window/state"))
+        return;
+    // Sizes hold only for docks that are shown: the first arrangement is made here.
+    resizeDocks({m_views["outline"].first, m_views["inspector"].first}, {width() / 6, width() / 5}, Qt::Horizontal);
+    resizeDocks({m_views["timeline"].first}, {height() / 4}, Qt::Vertical);
+    resizeDocks({m_views["outline"].first, m_views["history"].first}, {height() / 2, height() / 5}, Qt::Vertical);
+    m_views["timeline"].first->raise();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

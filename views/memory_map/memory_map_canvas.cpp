@@ -125,7 +125,7 @@ QString MemoryMapCanvas::tooltip(const MemoryBlock& block) const {
                        .arg(block.lastStep)
                        .arg(QString::fromStdString(formatBytes(block.offset)));
     if (block.values.size() > 1)
-        text += tr("\n%n values share this place", nullptr, static_cast<int>(block.values.size()));
+        text += tr("\nvalues that share this place: %1").arg(block.values.size());
     if (block.gradient)
         text += tr("\ngradient");
     return text;

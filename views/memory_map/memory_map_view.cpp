@@ -133,11 +133,11 @@ void MemoryMapView::fillTable() {
     m_filling = false;
     const QString bytes = bytesText(map.liveBytes(step));
     const int count = static_cast<int>(m_alive.size());
-    m_title->setText(step == map.peakStep ? tr("%1 in %n block(s) at step %2, the peak", nullptr, count).arg(bytes).arg(step)
-                                          : tr("%1 in %n block(s) at step %2", nullptr, count).arg(bytes).arg(step));
+    m_title->setText(step == map.peakStep ? tr("%1 at step %2, the peak; blocks: %3").arg(bytes).arg(step).arg(count)
+                                          : tr("%1 at step %2; blocks: %3").arg(bytes).arg(step).arg(count));
     QStringList outside;
     if (map.heapSlots > 0)
-        outside << tr("%n value(s) of a size known only while running, on the heap", nullptr, static_cast<int>(map.heapSlots));
+        outside << tr("values of a size known only while running, on the heap: %1").arg(map.heapSlots);
     if (map.outputBytes > 0)
         outside << tr("outputs %1").arg(bytesText(map.outputBytes));
     if (map.packedBytes > 0)

@@ -220,7 +220,7 @@ void PassesView::fillPasses() {
     if (row >= 0)
         m_passTable->setCurrentIndex(m_passModel->index(row, 0));
     m_pages->setCurrentIndex(m_passes.empty() ? 0 : 1);
-    m_summary->setText(tr("%n pass(es) in the history", nullptr, static_cast<int>(m_passes.size())));
+    m_summary->setText(tr("Passes in the history: %1").arg(m_passes.size()));
     m_filling = false;
     fillDetails();
 }
@@ -245,9 +245,9 @@ void PassesView::fillDetails() {
     fitColumns(m_missTable, 2);
     const QString name = pass ? text(pass->title) : QString();
     m_rewriteTitle->setText(m_rewrites.empty() ? tr("%1: nothing to rewrite").arg(name)
-                                               : tr("%1: %n rewrite(s)", nullptr, static_cast<int>(m_rewrites.size())).arg(name));
+                                               : tr("%1: rewrites, %2").arg(name).arg(m_rewrites.size()));
     m_missTitle->setText(m_misses.empty() ? tr("No near miss")
-                                          : tr("%n near miss(es): why it did not fire", nullptr, static_cast<int>(m_misses.size())));
+                                          : tr("Near misses, %1: why it did not fire").arg(m_misses.size()));
     m_compare->setEnabled(pass && pass->before != 0);
     m_filling = false;
 }

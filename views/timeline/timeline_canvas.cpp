@@ -146,8 +146,8 @@ QString TimelineCanvas::tooltip(std::uint32_t lane, std::uint32_t slice) const {
         const int count = static_cast<int>(m_index.countOfNode(node));
         text += tr("\nnode %1, %2").arg(node).arg(operatorKindName(m_index.kindOfNode(node)));
         const auto median = m_medians.find(engine::NodeId{node});
-        text += median == m_medians.end() ? tr("\n%n slice(s) of this node", nullptr, count)
-                                          : tr("\n%n slice(s) of this node, median %1", nullptr, count)
+        text += median == m_medians.end() ? tr("\nslices of this node: %1").arg(count)
+                                          : tr("\nslices of this node: %1, median %2").arg(count)
                                                 .arg(QString::fromStdString(formatDurationNs(median->second)));
     }
     return text;

@@ -115,7 +115,7 @@ void TimelineView::fillTable() {
         }
     }
     if (restCount > 0)
-        rows.push_back({cells(tr("%n more", nullptr, static_cast<int>(m_sums.size() - kMostRows)), restCount, restSum, restShare), {}, false});
+        rows.push_back({cells(tr("%1 more").arg(m_sums.size() - kMostRows), restCount, restSum, restShare), {}, false});
     m_filling = true;
     m_model->setRows(std::move(rows));
     fitColumns(m_table);

@@ -197,7 +197,7 @@ void TestMemoryMapView::zoomKeepsThePlaceAndFitReturns() {
 }
 
 void TestMemoryMapView::heapIsSaidInWords() {
-    QVERIFY(m_view->findChild<QLabel*>("memoryMapOutside")->text().contains("2 value"));
+    QVERIFY(m_view->findChild<QLabel*>("memoryMapOutside")->text().contains("on the heap: 2"));
     QVERIFY(m_view->findChild<QLabel*>("memoryMapTitle")->text().startsWith("7.00 MiB in 3"));
 }
 

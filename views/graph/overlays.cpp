@@ -94,14 +94,14 @@ Overlay makeOverlay(OverlayKind kind, const ViewState& state) {
     if (kind == OverlayKind::Time) {
         for (const auto& [id, ns] : state.medianNs)
             numbers[id] = static_cast<double>(ns);
-        return linear("Time, median of the recording", numbers, formatDurationNs);
+        return linear("Time, median", numbers, formatDurationNs);
     }
     if (kind == OverlayKind::Memory && state.types) {
         state.graph.forEachNode([&](const Node& node) {
             if (const auto bytes = bytesOf(state.types->of(node.output(0))))
                 numbers[node.id] = static_cast<double>(*bytes);
         });
-        return linear("Bytes of the first output", numbers, formatBytes);
+        return linear("Bytes of outputs", numbers, formatBytes);
     }
     return {};
 }

@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/document/sample_inputs.h"
 #include "views/graph/diff_view.h"
 #include "views/layout/layered_layout.h"
 #include "views/theme/fonts.h"
@@ -255,7 +256,7 @@ void GraphPanel::rebuild(bool newGraph) {
             left.closed = closed;
             left.other = &state.graph;
             left.side = GraphViewOptions::Side::Before;
-            GraphView beforeView = buildGraphView(*before, *engine::types(*before), scopeTree(*before), left);
+            GraphView beforeView = buildGraphView(*before, *engine::types(*before, sampleBindings(*before)), scopeTree(*before), left);
             if (auto both = layoutUnion(std::move(beforeView), std::move(after), stop)) {
                 built->before = std::move(both->before);
                 built->after = std::move(both->after);

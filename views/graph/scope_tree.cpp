@@ -83,7 +83,7 @@ private:
             scope = child(scope, part);
         std::string title;
         if (node.gradientOf)
-            title = fmt::format("{} \u00b7 grad", parts.leaf.empty() ? std::string_view(named->opType) : parts.leaf);
+            title = fmt::format("{} \u00b7 grad", node.opType); // its scope says whose gradient it is
         else
             title = parts.leaf.empty() ? fmt::format("{} #{}", node.opType, node.id.value) : std::string(parts.leaf);
         m_tree.titles.emplace(node.id, std::move(title));

@@ -144,6 +144,7 @@ void GraphPanel::makeBar() {
     row->addWidget(m_overlayBox);
     layout()->addWidget(bar);
     connect(m_overlayBox, &QComboBox::currentIndexChanged, this, [this] { rebuild(false); });
+    connect(m_overlayBox, &QComboBox::activated, this, [this] { m_after->setFocus(); });
     connect(m_search, &QLineEdit::textChanged, this, &GraphPanel::search);
     connect(m_search, &QLineEdit::returnPressed, this, [this] { nextHit(QApplication::keyboardModifiers() & Qt::ShiftModifier ? -1 : 1); });
     auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), m_search, nullptr, nullptr, Qt::WidgetShortcut);
@@ -209,6 +210,13 @@ void GraphPanel::setState(const ViewState& state, const Changes& changes, const 
         rebuild(changes.graph);
     } else if (changes.timeline || ((changes.step || changes.values) && (m_overlayBox->currentIndex() == static_cast<int>(OverlayKind::Gradient) || state.step.has_value()))) {
         rebuild(false);
+    }
+    if (changes.graph)
+        m_gradientOffered = false;
+    // The first backward step puts the gradients' size on the graph; whoever switches that off is not asked again.
+    if (changes.step && state.step && state.step->position > state.step->backwardStart && !m_gradientOffered && m_overlayBox->currentIndex() == static_cast<int>(OverlayKind::None)) {
+        m_gradientOffered = true;
+        setOverlay(OverlayKind::Gradient);
     }
     refreshMarks();
     if (changes.step && state.step && state.step->position > 0) {

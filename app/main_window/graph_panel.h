@@ -80,7 +80,7 @@ private:
     QThreadPool m_pool;
     std::stop_source m_stop;
     std::uint32_t m_generation = 0;
-    bool m_building = false;
+    bool m_building = false, m_gradientOffered = false;
     LayoutWorker* m_worker;
     std::uint32_t m_workerRequest = 0, m_workerGeneration = 0;
 };

@@ -1,0 +1,117 @@
+// Every case of ONNX's backend tests and every gradient case, judged against the list of cases known not to pass.
+#include <QtTest>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/document/conformance.h"
+
+namespace fs = std::filesystem;
+using nabla::app::CaseResult;
+
+namespace {
+
+struct Lines {
+    std::map<std::string, std::string> notes; ///< name -> text after '#'
+    bool readable = false;
+};
+
+std::string trimmed(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t\r");
+    return first == std::string::npos ? std::string() : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// Lines `name # note`; lines without a name are comments.
+Lines readLines(const char* path) {
+    Lines out;
+    std::ifstream file(path);
+    out.readable = bool(file);
+    for (std::string line; std::getline(file, line);) {
+        const auto hash = line.find('#');
+        if (const std::string name = trimmed(line.substr(0, hash)); !name.empty())
+            out.notes[name] = hash == std::string::npos ? std::string() : trimmed(line.substr(hash + 1));
+    }
+    return out;
+}
+
+/// `outcome: text`, as the list of known cases writes it. What follows the first colon of a failure may hold numbers that
+/// differ from machine to machine, so that only the outcome and the start of the text are compared.
+std::string described(const CaseResult& result) {
+    return (result.outcome == CaseResult::Outcome::Skipped ? "skipped: " : "failed: ") + result.text;
+}
+
+/// Every way in which the cases below `root` differ from what is listed.
+std::vector<std::string> surprises(const fs::path& root, const std::optional<Lines>& wanted, std::size_t& ran) {
+    const Lines known = readLines(NABLA_KNOWN);
+    std::vector<std::string> out;
+    if (!known.readable)
+        return {std::string(NABLA_KNOWN) + " cannot be read"};
+    std::set<std::string> seen;
+    for (const fs::path& folder : nabla::app::conformanceCases(root)) {
+        const std::string name = folder.parent_path().filename().string() + "/" + folder.filename().string();
+        if (wanted && !wanted->notes.contains(name))
+            continue;
+        seen.insert(name);
+        const bool random = wanted && wanted->notes.at(name).find("random") != std::string::npos;
+        const CaseResult result = nabla::app::runConformanceCase(folder, random);
+        ++ran;
+        const auto listed = known.notes.find(name);
+        if (result.outcome == CaseResult::Outcome::Passed) {
+            if (listed != known.notes.end())
+                out.push_back(name + " passes: remove it from known.txt");
+        } else if (listed == known.notes.end()) {
+            out.push_back(name + " " + described(result));
+        } else if (listed->second.empty() || !described(result).starts_with(listed->second)) {
+            out.push_back(name + " " + described(result) + " (known.txt says \"" + listed->second + "\")");
+        }
+    }
+    if (wanted)
+        for (const auto& [name, note] : wanted->notes)
+            if (!seen.contains(name))
+                out.push_back(name + " is in the list of tests but not in " + root.string());
+    return out;
+}
+
+} // namespace
+
+class ConformanceTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void onnxTests();
+    void gradientCases();
+
+private:
+    void judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count);
+};
+
+void ConformanceTest::judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count) {
+    std::size_t ran = 0;
+    const auto found = surprises(root, wanted, ran);
+    for (const std::string& text : found)
+        qWarning("%s", text.c_str());
+    QCOMPARE(found.size(), std::size_t(0));
+    QCOMPARE(ran, count);
+}
+
+/// Source of the values: the package onnx 1.23.2, by scripts/make_onnx_tests.py. 1,528 is the number of lines of the list.
+void ConformanceTest::onnxTests() {
+    if (!fs::exists(NABLA_ONNX_TESTS))
+        QSKIP("build/onnx-tests is not there: scripts/make_onnx_tests.py writes it");
+    const Lines wanted = readLines(NABLA_TEST_DATA "/onnx/onnx_tests.txt");
+    QVERIFY(wanted.readable);
+    judge(NABLA_ONNX_TESTS, wanted, 1528);
+}
+
+/// Source of the values: autograd of torch 2.15 in double (tests/data/grad/README.md).
+void ConformanceTest::gradientCases() {
+    judge(NABLA_TEST_DATA "/grad", std::nullopt, 182);
+}
+
+QTEST_GUILESS_MAIN(ConformanceTest)
+#include "tst_conformance.moc"

@@ -82,7 +82,7 @@ std::string formatCount(std::int64_t count) {
     if (count > -(std::int64_t(1) << 53) && count < (std::int64_t(1) << 53))
         digits = std::to_string(count < 0 ? -count : count);
     for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-        digits.insert(static_cast<std::size_t>(at), ",");
+        digits.insert(static_cast<std::size_t>(at), 1, ',');
     return count < 0 ? kMinus + digits : digits;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/saturated.h"
 #include "engine/graph/graph_editor.h"
 
 namespace nabla::engine {
@@ -50,8 +51,8 @@ private:
     void countParameter(const Tensor& constant) {
         if (!isFloat(constant.dtype()) || constant.rank() == 0)
             return;
-        m_total.parameters += constant.elementCount();
-        m_total.parameterBytes += constant.bytes();
+        m_total.parameters = saturatedSum(m_total.parameters, constant.elementCount());
+        m_total.parameterBytes = saturatedSum(m_total.parameterBytes, constant.bytes());
     }
 
     void gather(const std::vector<ValueId>& values, std::vector<std::optional<Shape>>& shapes,
@@ -59,11 +60,13 @@ private:
         for (const ValueId value : values) {
             const ValueType& type = value ? m_types.of(value) : kOmitted;
             shapes.push_back(type.isTensor() ? type.concreteShape() : std::nullopt);
+            if (shapes.back() && !checkShape(*shapes.back()))
+                shapes.back().reset(); // nothing has this size
             types.push_back(type.isTensor() ? type.elementType : DType::Undefined);
             if (!value)
                 continue;
             if (shapes.back())
-                bytes += storageBytes(types.back(), elementCount(*shapes.back()));
+                bytes = saturatedSum(bytes, storageBytes(types.back(), elementCount(*shapes.back())));
             else
                 known = false;
         }
@@ -79,8 +82,8 @@ private:
         if (cost.known)
             cost.flops = flops(node, inputs, outputs, inputTypes, outputTypes);
         if (cost.known) {
-            m_total.flops += cost.flops;
-            m_total.bytesMoved += cost.bytesRead + cost.bytesWritten;
+            m_total.flops = saturatedSum(m_total.flops, cost.flops);
+            m_total.bytesMoved = saturatedSum(m_total.bytesMoved, saturatedSum(cost.bytesRead, cost.bytesWritten));
         } else {
             cost.bytesRead = cost.bytesWritten = 0;
             ++m_total.unknownNodes;
@@ -101,7 +104,7 @@ private:
         std::int64_t elements = 0;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             if (outputs[i] && isDifferentiable(outputTypes[i]))
-                elements += elementCount(*outputs[i]);
+                elements = saturatedSum(elements, elementCount(*outputs[i]));
         }
         return elements;
     }

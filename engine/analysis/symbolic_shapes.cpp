@@ -200,7 +200,7 @@ Shapes ruleConvTranspose(const In& in) {
     extra.resize(spatial, 0);
     SymbolicShape out = {(*x)[0], (*weights)[1] * Dim(group)};
     for (std::size_t i = 0; i < spatial; ++i)
-        out.push_back(((*x)[i + 2] - Dim(1)) * Dim(w->strides[i]) + Dim(extra[i] + (w->kernel[i] - 1) * w->dilations[i] + 1 - w->pads[i] - w->pads[spatial + i]));
+        out.push_back(((*x)[i + 2] - Dim(1)) * Dim(w->strides[i]) + Dim(extra[i]) + Dim((w->kernel[i] - 1) * w->dilations[i] + 1 - w->pads[i] - w->pads[spatial + i]));
     return {out};
 }
 

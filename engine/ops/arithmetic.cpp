@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/upgrade_tools.h"
@@ -284,7 +285,7 @@ Gradients gradMean(GradientBuilder& b, const Node& n, OutputGrads dy) {
 // ---- FLOPs ----
 
 std::int64_t variadicFlops(const CostInputs& c) {
-    return c.outputs[0] ? elementCount(*c.outputs[0]) * std::max<std::int64_t>(0, static_cast<std::int64_t>(c.inputs.size()) - 1) : 0;
+    return c.outputs[0] ? saturatedProduct({elementCount(*c.outputs[0]), std::max<std::int64_t>(0, static_cast<std::int64_t>(c.inputs.size()) - 1)}) : 0;
 }
 
 constexpr auto kRunAdd = runBinary<NumberTypes, [](auto a, auto b) { return wrapAdd(a, b); }>;

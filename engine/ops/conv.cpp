@@ -1,4 +1,5 @@
 // Conv, ConvTranspose and ConvInteger, in any number of spatial axes.
+#include "engine/base/saturated.h"
 #include "engine/ops/conv_core.h"
 #include "engine/ops/conv_grad.h"
 
@@ -86,13 +87,13 @@ std::int64_t convFlops(const CostInputs& c) {
     if (c.inputs.size() < 2 || !c.inputs[1] || c.inputs[1]->size() < 2 || c.outputs.empty() || !c.outputs[0])
         return 0;
     const std::int64_t perOutput = elementCount(ShapeView(*c.inputs[1]).subspan(1)), outputs = elementCount(*c.outputs[0]);
-    return 2 * outputs * perOutput + (c.inputs.size() > 2 && c.inputs[2] ? outputs : 0);
+    return saturatedSum(saturatedProduct({2, outputs, perOutput}), c.inputs.size() > 2 && c.inputs[2] ? outputs : 0);
 }
 
 std::int64_t convTransposeFlops(const CostInputs& c) {
     if (c.inputs.size() < 2 || !c.inputs[0] || !c.inputs[1] || c.inputs[1]->size() < 2)
         return 0;
-    return 2 * elementCount(*c.inputs[0]) * elementCount(ShapeView(*c.inputs[1]).subspan(1));
+    return saturatedProduct({2, elementCount(*c.inputs[0]), elementCount(ShapeView(*c.inputs[1]).subspan(1))});
 }
 
 constexpr OpDef kConvOps[] = {

@@ -1,6 +1,7 @@
 // Det: determinants of the last two axes.
 #include <cmath>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -93,7 +94,7 @@ Gradients gradDet(GradientBuilder& b, const Node& n, OutputGrads dy) {
 std::int64_t detFlops(const CostInputs& c) {
     if (c.inputs.empty() || !c.inputs[0] || c.inputs[0]->empty())
         return 0;
-    return 2 * elementCount(*c.inputs[0]) * c.inputs[0]->back() / 3;
+    return saturatedProduct({2, elementCount(*c.inputs[0]), c.inputs[0]->back()}) / 3;
 }
 
 constexpr OpDef kDetOps[] = {

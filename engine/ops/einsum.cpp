@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 
@@ -309,7 +310,7 @@ std::int64_t einsumFlops(const CostInputs& c) {
         return 0;
     std::int64_t steps = static_cast<std::int64_t>(shapes.size()); // one product less than operands, one sum
     for (const Loop& loop : nest->loops)
-        steps *= loop.size;
+        steps = saturatedProduct({steps, loop.size});
     return steps;
 }
 

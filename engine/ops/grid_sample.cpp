@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -284,7 +285,7 @@ std::int64_t sampleFlops(const CostInputs& c) {
     const std::string mode = c.node.stringAttribute("mode", "linear");
     const std::size_t axes = c.inputs[0] && c.inputs[0]->size() > 2 ? c.inputs[0]->size() - 2 : 0;
     const std::int64_t taps = mode == "nearest" ? 0 : mode == "linear" ? 2 : 4;
-    return c.outputs[0] && axes < 16 ? elementCount(*c.outputs[0]) * 2 * static_cast<std::int64_t>(std::pow(static_cast<double>(taps), static_cast<double>(axes))) : 0;
+    return c.outputs[0] && axes < 16 ? saturatedProduct({elementCount(*c.outputs[0]), 2, static_cast<std::int64_t>(std::pow(static_cast<double>(taps), static_cast<double>(axes)))}) : 0;
 }
 
 constexpr OpDef kOps[] = {

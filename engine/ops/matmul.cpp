@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/matmul_core.h"
@@ -128,7 +129,7 @@ Gradients gradMatMul(GradientBuilder& b, const Node& n, OutputGrads dy) {
 std::int64_t matMulFlops(const CostInputs& c) {
     if (c.inputs.size() < 2 || !c.inputs[0] || !c.inputs[1] || c.outputs.empty() || !c.outputs[0] || c.inputs[0]->empty())
         return 0;
-    return 2 * elementCount(*c.outputs[0]) * c.inputs[0]->back();
+    return saturatedProduct({2, elementCount(*c.outputs[0]), c.inputs[0]->back()});
 }
 
 struct GemmShape {
@@ -232,7 +233,7 @@ std::int64_t gemmFlops(const CostInputs& c) {
         return 0;
     const std::int64_t k = (*c.inputs[0])[c.node.intAttribute("transA", 0) ? 0 : 1];
     const std::int64_t outputs = elementCount(*c.outputs[0]);
-    return 2 * outputs * k + (c.inputs.size() > 2 && c.inputs[2] ? outputs : 0);
+    return saturatedSum(saturatedProduct({2, outputs, k}), c.inputs.size() > 2 && c.inputs[2] ? outputs : 0);
 }
 
 constexpr Upgrade kGemmUpgrades[] = {{6, dropAttributes<"broadcast">}};

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/pool_core.h"
 #include "engine/ops/pool_grad.h"
@@ -245,7 +246,8 @@ Result<void> runMaxUnpool(const KernelContext& c) {
 std::int64_t poolFlops(const CostInputs& c) {
     if (c.outputs.empty() || !c.outputs[0])
         return 0;
-    return elementCount(*c.outputs[0]) * elementCount(c.node.intsAttribute("kernel_shape"));
+    const auto kernel = c.node.intsAttribute("kernel_shape");
+    return checkShape(kernel) ? saturatedProduct({elementCount(*c.outputs[0]), elementCount(kernel)}) : 0;
 }
 std::int64_t inputFlops(const CostInputs& c) { return c.inputs.empty() || !c.inputs[0] ? 0 : elementCount(*c.inputs[0]); }
 std::int64_t noFlops(const CostInputs&) { return 0; }

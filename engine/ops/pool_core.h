@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/window.h"
 
@@ -34,7 +35,7 @@ template <typename F> void forEachWindow(const PoolShape& s, F&& f) {
         for (std::size_t i = 0; i < w.rank(); ++i) {
             const TapRange taps = tapsInside(w, i, o / outStrides[i] % w.output[i]);
             const std::int64_t end = w.input[i] + w.padEnd[i];
-            cells.padded *= std::clamp<std::int64_t>((end - taps.start + w.dilations[i] - 1) / w.dilations[i], 0, w.kernel[i]);
+            cells.padded = saturatedProduct({cells.padded, std::clamp<std::int64_t>((end - taps.start + w.dilations[i] - 1) / w.dilations[i], 0, w.kernel[i])});
             grown.clear();
             for (const std::int64_t base : cells.inside) {
                 for (std::int64_t t = taps.first; t < taps.last; ++t)

@@ -1,4 +1,5 @@
 // QLinearMatMul, QLinearConv and MatMulInteger: products of integers less their zero points, in 32 bits.
+#include "engine/base/saturated.h"
 #include "engine/ops/conv_core.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/matmul_shapes.h"
@@ -144,12 +145,12 @@ Result<void> runQLinearConv(const KernelContext& c) {
 std::int64_t productFlops(const CostInputs& c) {
     if (c.inputs.empty() || !c.inputs[0] || c.inputs[0]->empty() || c.outputs.empty() || !c.outputs[0])
         return 0;
-    return 2 * elementCount(*c.outputs[0]) * c.inputs[0]->back();
+    return saturatedProduct({2, elementCount(*c.outputs[0]), c.inputs[0]->back()});
 }
 std::int64_t convFlops(const CostInputs& c) {
     if (c.inputs.size() < 4 || !c.inputs[3] || c.inputs[3]->empty() || c.outputs.empty() || !c.outputs[0])
         return 0;
-    return 2 * elementCount(*c.outputs[0]) * elementCount(ShapeView(*c.inputs[3]).subspan(1));
+    return saturatedProduct({2, elementCount(*c.outputs[0]), elementCount(ShapeView(*c.inputs[3]).subspan(1))});
 }
 
 constexpr auto kIntegers = "its inputs are integers";

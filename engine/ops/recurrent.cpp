@@ -1,6 +1,7 @@
 // RNN, GRU and LSTM: reference kernels, step by step as the standard's equations say.
 #include <cmath>
 
+#include "engine/base/saturated.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/matmul_core.h"
@@ -274,8 +275,7 @@ Result<void> runRecurrent(const KernelContext& c) {
 std::int64_t recurrentFlops(const CostInputs& c) {
     if (c.inputs.size() < 3 || !c.inputs[0] || !c.inputs[1] || !c.inputs[2] || c.inputs[0]->size() != 3)
         return 0;
-    const std::int64_t rows = (*c.inputs[0])[0] * (*c.inputs[0])[1];
-    return 2 * rows * (elementCount(*c.inputs[1]) + elementCount(*c.inputs[2]));
+    return saturatedProduct({2, (*c.inputs[0])[0], (*c.inputs[0])[1], elementCount(*c.inputs[1]) + elementCount(*c.inputs[2])});
 }
 
 // Version 1 says by output_sequence whether Y is wanted; newer versions see it from the output.

@@ -5,6 +5,7 @@
 
 #include "engine/analysis/cost.h"
 #include "engine/analysis/topology.h"
+#include "engine/base/saturated.h"
 #include "engine/graph/graph_editor.h"
 #include "engine/kernels/kernel.h"
 #include "engine/plan/arena.h"
@@ -47,6 +48,7 @@ Graph withInputTypes(const Graph& graph, const std::vector<ValueType>& types, Di
 constexpr std::int64_t kWorthFlops
     = 2'000'000; // some 20 us on one core: handing a step to another thread costs about one
 constexpr double kWorthParallelism = 1.15; // all work over the longest chain
+constexpr std::int64_t kMaxPlannedBytes = std::int64_t{1} << 62; // offset + size never overflows below
 
 class PlanBuilder {
 public:
@@ -79,7 +81,7 @@ public:
         NABLA_CHECK(chooseKernels());
         giveOwnMemory();
         shareSlots(*m_plan, m_options.inPlace && !m_options.keepAll);
-        place();
+        NABLA_CHECK(place());
         return std::shared_ptr<const Plan>(std::move(m_plan));
     }
 
@@ -159,8 +161,8 @@ private:
             const std::int64_t flops = costs && costs->nodes.contains(node->id)
                 ? std::max<std::int64_t>(0, costs->nodes.at(node->id).flops)
                 : 0;
-            before += flops;
-            total += flops;
+            before = saturatedSum(before, flops);
+            total = saturatedSum(total, flops);
             chain[node->id] = before;
             longest = std::max(longest, before);
         }
@@ -276,7 +278,7 @@ private:
             PlanSlot& slot = m_plan->slotTable[it->second];
             slot.lastStep = end;
             if (!slot.isOutput && slot.place != PlanSlot::Place::Input && slot.place != PlanSlot::Place::Constant)
-                m_plan->outputBytes += slot.bytes;
+                m_plan->outputBytes = saturatedSum(m_plan->outputBytes, slot.bytes);
             slot.isOutput = true;
             m_plan->outputSlots.push_back(it->second);
         }
@@ -348,8 +350,9 @@ private:
     }
 
     /// One buffer per set of slots that share a place.
-    void place() {
+    Result<void> place() {
         std::vector<ArenaBuffer> buffers;
+        std::int64_t all = 0; // of all buffers one behind the other: no offset is beyond
         std::vector<std::uint32_t> owners;
         std::vector<std::uint32_t> bufferOf(m_plan->slotTable.size(), kNoSlot);
         for (std::uint32_t i = 0; i < m_plan->slotTable.size(); ++i) {
@@ -359,6 +362,7 @@ private:
             slot.bytes = (slot.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
             if (slot.bytes == 0)
                 continue;
+            all = saturatedSum(all, slot.bytes);
             const std::uint32_t root = slot.aliasOf == kNoSlot ? i : slot.aliasOf;
             if (bufferOf[root] == kNoSlot) {
                 bufferOf[root] = static_cast<std::uint32_t>(buffers.size());
@@ -370,6 +374,8 @@ private:
             buffer.lastStep = std::max(buffer.lastStep, lastTime(slot));
             owners.push_back(i);
         }
+        if (all > kMaxPlannedBytes)
+            return runError("the values of the graph are too large: together they need more than 2^62 bytes");
         const std::uint32_t times
             = m_plan->parallel ? m_plan->steps.back().level + 1 : static_cast<std::uint32_t>(m_plan->steps.size());
         const ArenaPlacement placed = placeBuffers(buffers, times);
@@ -382,6 +388,7 @@ private:
         const std::uint32_t peakStep
             = m_plan->parallel ? static_cast<std::uint32_t>(atPeak - m_plan->steps.begin()) : placed.peakStep;
         m_plan->arena = {placed.bytes, placed.lowerBound, peakStep, std::string(placed.method)};
+        return {};
     }
 
     const PlanOptions& m_options;

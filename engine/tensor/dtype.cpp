@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "engine/base/saturated.h"
+
 namespace nabla::engine {
 
 namespace {
@@ -54,7 +56,9 @@ const Row& row(DType type) {
 int bitWidth(DType type) { return row(type).bits; }
 std::int64_t storageBytes(DType type, std::int64_t count) {
     const std::int64_t bits = bitWidth(type);
-    return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
+    if (bits >= 8)
+        return saturatedProduct({count, bits / 8});
+    return count / 8 * bits + (count % 8 * bits + 7) / 8; // count * bits might overflow
 }
 std::string_view name(DType type) { return row(type).name; }
 std::string_view shortName(DType type) { return row(type).shortName; }

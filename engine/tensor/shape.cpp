@@ -5,31 +5,35 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/base/saturated.h"
+
 namespace nabla::engine {
+
+namespace {
+/// No address space holds more, and the bytes of 2^12 such tensors still sum within 63 bits.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 47;
+}
 
 std::int64_t elementCount(ShapeView shape) {
     std::int64_t count = 1;
     for (const std::int64_t dim : shape)
-        count *= dim;
+        count = saturatedProduct({count, dim});
     return count;
 }
 
 Result<void> checkShape(ShapeView shape) {
     if (shape.size() > kMaxRank)
         return readError("shape has rank {}, more than the limit {}", shape.size(), kMaxRank);
-    std::int64_t count = 1;
-    bool empty = false;
     for (const std::int64_t dim : shape) {
         if (dim < 0)
             return readError("negative dimension {} in shape {}", dim, toString(shape));
-        empty = empty || dim == 0;
     }
-    if (empty)
-        return {};
+    // An empty tensor's other dimensions count too (as in NumPy): kernels multiply some of them without the zero.
+    std::int64_t count = 1;
     for (const std::int64_t dim : shape) {
-        if (count > (std::int64_t{1} << 62) / dim)
-            return readError("shape {} is too large: its size overflows", toString(shape));
-        count *= dim;
+        count = saturatedProduct({count, std::max<std::int64_t>(dim, 1)});
+        if (count > kMaxElements)
+            return readError("shape {} is too large: its dimensions multiply to more than 2^47", toString(shape));
     }
     return {};
 }
@@ -39,7 +43,7 @@ std::vector<std::int64_t> rowMajorStrides(ShapeView shape) {
     std::int64_t stride = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         strides[i] = stride;
-        stride *= shape[i];
+        stride = saturatedProduct({stride, shape[i]});
     }
     return strides;
 }

@@ -16,9 +16,9 @@ using ShapeView = std::span<const std::int64_t>;
 /// Ranks above this are refused when a file is read.
 inline constexpr std::size_t kMaxRank = 64;
 
-/// Product of the dimensions; 1 for rank 0. The shape must have passed checkShape.
+/// Product of the dimensions (none negative); 1 for rank 0; 2^63 - 1 rather than overflow.
 std::int64_t elementCount(ShapeView shape);
-/// Errors (Read): a negative dimension, rank above kMaxRank, a product beyond 2^62.
+/// Errors (Read): a negative dimension, rank above kMaxRank, a product of all dimensions but the zeros beyond 2^47.
 Result<void> checkShape(ShapeView shape);
 /// Row-major strides in elements, the same length as shape.
 std::vector<std::int64_t> rowMajorStrides(ShapeView shape);

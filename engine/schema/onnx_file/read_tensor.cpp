@@ -14,7 +14,6 @@ namespace nabla::engine {
 namespace {
 
 constexpr std::size_t kCopyAtOnce = 64 << 10;
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 55; // 16 bytes each still fit 63 bits
 
 constexpr std::uint32_t kFloatData = 4, kInt32Data = 5, kStringData = 6, kInt64Data = 7, kDoubleData = 10, kUint64Data = 11;
 
@@ -219,8 +218,6 @@ Result<ReadTensor> readTensor(const ParsedTensor& parsed, WireStatus& status, co
     if (auto ok = checkShape(parsed.dims).in(where(parsed)); !ok)
         return ok.error();
     const std::int64_t count = elementCount(parsed.dims);
-    if (count > kMaxElements)
-        return readError("{}: shape {} is too large: {} elements", where(parsed), toString(parsed.dims), count);
     NABLA_CHECK(checkFields(parsed, out.dtype));
     const auto needed = static_cast<std::uint64_t>(storageBytes(out.dtype, count));
     if (parsed.external) {

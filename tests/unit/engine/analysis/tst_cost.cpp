@@ -33,6 +33,17 @@ private slots:
         QCOMPARE(cost(*graph)->bytesMoved, std::int64_t{2 * 6 * 4});
     }
 
+    void hugeShapesSaturate() {
+        // 2 * 2^23 * 2^23 * 2^23 is beyond 2^63; the file declares it, nothing was allocated.
+        const auto graph = parseGraphText("g (float[8388608,8388608] x) => (y, z) { y = MatMul (x, x) z = MatMul (y, y) }");
+        QVERIFY2(graph, graph ? "" : graph.error().message().c_str());
+        QCOMPARE(cost(*graph)->flops, std::numeric_limits<std::int64_t>::max());
+        // An attribute is not bounded by any tensor's size.
+        const auto pool = parseGraphText("g (float[1,1,8,8] x) => (float[1,1,1,1] y) { y = MaxPool <kernel_shape = [4611686018427387904, 4611686018427387904]> (x) }");
+        QVERIFY2(pool, pool ? "" : pool.error().message().c_str());
+        QCOMPARE(cost(*pool)->flops, std::int64_t{0});
+    }
+
     void functionCountsItsBody() {
         const auto graph = parseGraphText(
             "<ir_version: 10, opset_import: [\"\" : 28, \"my\" : 1]> g (float[5] x) => (float[5] y) { y = my.f (x) }"

@@ -137,6 +137,14 @@ void tst_tensor::shapesThatOverflowAreRefused() {
     QVERIFY(!checkShape(Shape{std::int64_t{1} << 32, std::int64_t{1} << 32}));
     QVERIFY(!checkShape(Shape{2, -1}));
     QVERIFY(checkShape(Shape{0, std::int64_t{1} << 40}));
+    // Empty, but the product of the other dimensions (as of an outer or inner run) would overflow.
+    const Shape huge{std::int64_t{1} << 62, std::int64_t{1} << 62, 0};
+    QVERIFY(!checkShape(huge));
+    QCOMPARE(elementCount(huge), std::int64_t{0});
+    QCOMPARE(elementCount(ShapeView(huge).first(2)), std::numeric_limits<std::int64_t>::max());
+    QCOMPARE(storageBytes(DType::Complex128, std::int64_t{1} << 62), std::numeric_limits<std::int64_t>::max());
+    QCOMPARE(storageBytes(DType::UInt4, std::numeric_limits<std::int64_t>::max()), std::int64_t{1} << 62);
+    QCOMPARE(rowMajorStrides(Shape{1, std::int64_t{1} << 62, 4}), (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(), 4, 1}));
     QVERIFY(!normalizeAxis(std::numeric_limits<std::int64_t>::min(), 3));
     QCOMPARE(*normalizeAxis(-1, 3), 2);
 }

@@ -104,8 +104,8 @@ private:
         const std::uint32_t end = editor.graph().ids()->nextNode().value;
         for (std::uint32_t id = firstNew; id < end; ++id) {
             if (const Node* made = editor.graph().node(NodeId{id})) {
-                mark(editor, *made, *node);
-                m_added.push_back(made->id);
+                mark(editor, *made, *node); // which replaces *made
+                m_added.push_back(NodeId{id});
             }
         }
         if (const NodePtr now = editor.graph().nodePtr(node->id); now && now != node)

@@ -68,6 +68,28 @@ Result<Graph> withAttributes(const Graph& body, const Given& given, int depth) {
     return editor.finish();
 }
 
+/// The body of a call makes only the outputs that the call wants (Attention's caches and scores): the place of another one is taken by one
+/// that is made, since results go by position and nobody reads that one.
+Graph wantedOutputsOnly(const Graph& body, const Node& call) {
+    std::vector<ValueId> outputs(body.outputs().begin(), body.outputs().end());
+    outputs.resize(std::min(outputs.size(), call.outputs.size()));
+    const auto wanted = [&](std::size_t i) { return static_cast<bool>(call.outputs[i]); };
+    std::size_t made = 0;
+    while (made < outputs.size() && !wanted(made))
+        ++made;
+    if (made == outputs.size())
+        return body;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!wanted(i))
+            outputs[i] = outputs[made];
+    }
+    if (std::equal(outputs.begin(), outputs.end(), body.outputs().begin(), body.outputs().end()))
+        return body;
+    GraphEditor editor(body);
+    editor.setOutputs(std::move(outputs));
+    return editor.finish();
+}
+
 } // namespace
 
 Result<Graph> functionForCall(const Function& function, const Node& call) {
@@ -88,7 +110,7 @@ Result<Graph> bodyForCall(
     NABLA_TRY(const GraphPtr body, newestOperatorBody(node, opset, inputTypes, ids));
     if (!body)
         return runError("the operator {} has no body for opset {} and these input types", node.opType, opset);
-    return *body;
+    return wantedOutputsOnly(*body, node);
 }
 
 } // namespace nabla::engine

@@ -71,7 +71,8 @@ private slots:
 
 void tst_onnx_importer::sixteenBitFloatsInTheIntegerField() {
     const Model model = open(bug("open-bf16-int32data/model.onnx"));
-    for (const auto& [name, tensor] : expectedOf("open-bf16-int32data").at("tensors").items()) {
+    const auto expected = expectedOf("open-bf16-int32data"); // a temporary would end before the loop begins
+    for (const auto& [name, tensor] : expected.at("tensors").items()) {
         const Value* value = find(model.graph, name);
         QVERIFY(value && value->constant);
         QCOMPARE(std::string(nabla::engine::name(value->constant->dtype())), tensor.at("dtype").get<std::string>());

@@ -1,4 +1,6 @@
 // Composes the program: the command line for a verb, else the window on the files given.
+#include <cstdio>
+
 #include <QApplication>
 #include <QFileInfo>
 #include <QLibraryInfo>
@@ -12,6 +14,15 @@
 int main(int argc, char** argv) {
     if (nabla::app::cli::wanted(argc, argv))
         return nabla::app::cli::run(argc, argv);
+    // A mistyped verb must not start a window, nor a missing display end the program with a signal.
+    if (argc > 1 && argv[1][0] != '-' && !QFileInfo::exists(QString::fromLocal8Bit(argv[1]))) {
+        std::fprintf(stderr, "nablascope: %s is neither a verb nor a file; see nablascope --help\n", argv[1]);
+        return 2;
+    }
+    if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
+        std::fprintf(stderr, "nablascope: there is no display for a window; nablascope --help lists what works without one\n");
+        return 2;
+    }
     QApplication app(argc, argv);
     QApplication::setOrganizationName("Nablascope");
     QApplication::setApplicationName("Nablascope");

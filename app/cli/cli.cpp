@@ -6,9 +6,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nabla::app::cli {
 
@@ -125,6 +127,21 @@ void addDims(::CLI::App& verb, DimOptions& dims) {
     verb.add_option("--dim", dims.texts, "fix a symbolic dimension: NAME=SIZE (repeatable)")->expected(1)->take_all();
 }
 
+Result<void> checkDims(const Graph& graph, const DimBindings& dims) {
+    std::set<std::string> names;
+    for (const ValueId id : graph.inputs()) {
+        for (const Dim& dim : graph.value(id)->declared.shape.value_or(SymbolicShape{})) {
+            for (const std::string& atom : dim.atoms())
+                names.insert(atom);
+        }
+    }
+    for (const auto& [name, size] : dims) {
+        if (!names.contains(name))
+            return usageError("--dim {}: no input has a dimension of this name; there are: {}", name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+    }
+    return {};
+}
+
 bool wanted(int argc, char** argv) {
     if (argc < 2)
         return false;
@@ -158,7 +175,10 @@ int run(int argc, char** argv) {
     } catch (const std::bad_alloc&) {
         context.fail(runError("out of memory"));
     }
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+        context.say("nablascope: the result could not be written to stdout");
+        return kCannotRead;
+    }
     return context.exitCode;
 }
 

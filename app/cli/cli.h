@@ -55,5 +55,7 @@ struct DimOptions {
     engine::Result<engine::DimBindings> bindings() const;
 };
 void addDims(::CLI::App& verb, DimOptions& dims);
+/// Errors (Usage): a name that no input of the graph has a dimension of; the names there are.
+engine::Result<void> checkDims(const engine::Graph& graph, const engine::DimBindings& dims);
 
 } // namespace nabla::app::cli

@@ -27,6 +27,7 @@ Result<SessionOptions> ExecutionOptions::session() const {
 
 Result<NamedValues> ExecutionOptions::values(const Graph& graph) const {
     NABLA_TRY(const DimBindings bindings, dims.bindings());
+    NABLA_CHECK(checkDims(graph, bindings));
     if (inputs.empty())
         return generateInputs(graph, seed, bindings);
     return readValues(inputs, graph, Side::Inputs);

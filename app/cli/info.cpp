@@ -17,6 +17,7 @@ struct InfoOptions {
 Result<void> info(const InfoOptions& options, Context& context) {
     NABLA_TRY(const DimBindings dims, options.dims.bindings());
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
+    NABLA_CHECK(checkDims(document.imported()->graph, dims));
     const ModelSummary summary = summarize(document.imported()->graph, dims);
     if (context.json)
         context.printJson(toJson(summary));

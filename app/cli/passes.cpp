@@ -48,6 +48,7 @@ Result<void> passes(const PassesOptions& options, Context& context) {
     pipeline.pipeline.job = context.job;
     NABLA_TRY(pipeline.pipeline.dims, options.dims.bindings());
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
+    NABLA_CHECK(checkDims(document.imported()->graph, pipeline.pipeline.dims));
     // As in the window: sizes that the inputs beside the model imply, so that prices are known.
     if (pipeline.pipeline.dims.empty())
         pipeline.pipeline.dims = sampleBindings(document.imported()->graph);

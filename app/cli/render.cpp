@@ -113,6 +113,7 @@ Result<void> render(const RenderOptions& options, Context& context) {
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
     const Graph& graph = document.imported()->graph;
     const double parseMs = clock.lap();
+    NABLA_CHECK(checkDims(graph, dims));
     const auto typeMap = types(graph, dims);
     const double inferMs = clock.lap();
     const views::ScopeTree scopes = views::scopeTree(graph);

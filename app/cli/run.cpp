@@ -80,6 +80,8 @@ Result<void> runModel(const RunOptions& options, Context& context) {
     NABLA_TRY(const Graph graph, options.open(context));
     NABLA_TRY(const auto session, Session::create(graph, sessionOptions).in(options.file));
     NABLA_TRY(const NamedValues inputs, options.values(graph));
+    if (options.inputs.empty() && !graph.inputs().empty())
+        context.say(fmt::format("inputs are made up from seed {}; --inputs gives real ones", options.seed));
     NABLA_TRY(const NamedValues outputs, session->run(inputs, context.job).in(options.file));
     const std::vector<std::string> order = session->outputNames();
     if (!options.outputs.empty()) {

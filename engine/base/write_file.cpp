@@ -9,15 +9,25 @@
 
 namespace nabla::engine {
 
+Result<void> checkReplaceable(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        return readError("cannot write {}: it is not a regular file", path.string());
+    return {};
+}
+
 Result<void> writeFile(const std::filesystem::path& path, std::string_view bytes) {
-    const std::string aside = fmt::format("{}.part{}", path.string(), ::getpid());
-    const int fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const bool direct = !checkReplaceable(path);
+    const std::string aside = direct ? path.string() : fmt::format("{}.part{}", path.string(), ::getpid());
+    const int fd = ::open(aside.c_str(), O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC), 0644);
     if (fd < 0)
         return readError("cannot write {}: {}", path.string(), std::strerror(errno));
     const auto fail = [&]() -> Error {
         const int error = errno;
         ::close(fd);
-        ::unlink(aside.c_str());
+        if (!direct)
+            ::unlink(aside.c_str());
         return readError("cannot write {}: {}", path.string(), std::strerror(error));
     };
     while (!bytes.empty()) {
@@ -26,6 +36,10 @@ Result<void> writeFile(const std::filesystem::path& path, std::string_view bytes
             return fail();
         if (written > 0)
             bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (direct) {
+        ::close(fd);
+        return {};
     }
     if (::fsync(fd) != 0)
         return fail();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "engine/base/write_file.h"
 #include "profiler/analysis/trace_summary.h"
 
 namespace nabla::profiler {
@@ -112,6 +113,7 @@ Result<std::int64_t> writeEvents(const Recording& recording, std::ofstream& out,
 
 Result<std::int64_t> exportChromeTrace(
     const Recording& recording, const std::filesystem::path& target, const engine::JobControl& job) {
+    NABLA_CHECK(engine::checkReplaceable(target));
     const std::filesystem::path aside = target.string() + fmt::format(".{}.part", getpid());
     std::ofstream out(aside, std::ios::binary | std::ios::trunc);
     if (!out)

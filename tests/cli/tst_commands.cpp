@@ -32,6 +32,9 @@ private slots:
         QTest::newRow("a folder") << QStringList{"info", kSamples} << 3;
         QTest::newRow("an operator nobody knows") << QStringList{"run", kData + "/bad/onnx_unknown_op/m.onnx"} << 4;
         QTest::newRow("a picture of no kind") << QStringList{"render", cnn, "-o", "x.xyz"} << 2;
+        QTest::newRow("neither verb nor file") << QStringList{"frobnicate"} << 2;
+        QTest::newRow("no such dimension") << QStringList{"info", cnn, "--dim", "nobody=3"} << 2;
+        QTest::newRow("a full device") << QStringList{"convert", cnn, "-o", "/dev/full"} << 3;
         QTest::newRow("a place that takes nothing") << QStringList{"convert", cnn, "-o", "/proc/nabla.onnx"} << 3;
     }
     void exitCodes() {
@@ -104,9 +107,11 @@ private slots:
     }
 
     void arenaIsItsLowerBound() {
-        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "control_flow"}) {
-            const Ended ended = runProgram({"info", sample(name), "--json", "--dim", "batch=4", "--dim", "seq=12"});
-            QCOMPARE(ended.code, 0);
+        const QList<QPair<const char*, QStringList>> models
+            = {{"digits_cnn", {"--dim", "batch=4"}}, {"digits_mlp", {"--dim", "batch=4"}}, {"tiny_gpt", {"--dim", "batch=4", "--dim", "seq=12"}}, {"control_flow", {}}};
+        for (const auto& [name, dims] : models) {
+            const Ended ended = runProgram(QStringList{"info", sample(name), "--json"} + dims);
+            QVERIFY2(ended.code == 0, ended.told().constData());
             QVERIFY(ended.json()[u"peak_bytes"].toInteger() > 0);
             QCOMPARE(ended.json()[u"peak_bytes"].toInteger(), ended.json()[u"lower_bound_bytes"].toInteger());
         }

@@ -11,6 +11,7 @@
 #include <QTest>
 #include <QToolBar>
 #include <QTreeView>
+#include <QWheelEvent>
 
 #include "app/main_window/main_window.h"
 #include "engine/importers/values/npz.h"
@@ -261,7 +262,15 @@ private Q_SLOTS:
         m_window->controller().select({conv2, state().graph.node(conv2)->output(0)});
         QTRY_VERIFY(timeline->rectOfNode(conv2).has_value());
         m_window->controller().select({});
+        // One stalled run makes the whole recording long and the slice narrower than a pixel: zoom in about it first.
+        for (int i = 0; i < 200 && timeline->rectOfNode(conv2)->width() < 8; ++i) {
+            const QPointF at = timeline->rectOfNode(conv2)->center();
+            QWheelEvent wheel(at, timeline->canvas()->viewport()->mapToGlobal(at), {}, QPoint(0, 120), Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+            QCoreApplication::sendEvent(timeline->canvas()->viewport(), &wheel);
+            QVERIFY(timeline->rectOfNode(conv2).has_value());
+        }
         const QRectF slice = *timeline->rectOfNode(conv2);
+        QVERIFY(slice.width() >= 8);
         QTest::mouseClick(timeline->canvas()->viewport(), Qt::LeftButton, Qt::NoModifier, slice.center().toPoint());
         QTRY_COMPARE(state().selection.node.value, conv2.value);
         checkSelectionEverywhere();

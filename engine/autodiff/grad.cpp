@@ -77,8 +77,11 @@ public:
     Result<JointGraph> build(const std::vector<ValueId>& of, const std::vector<ValueId>& wrt) {
         SweepContext context{m_types, m_options.job, m_joint.notes};
         ReverseSweep sweep(context, m_editor, m_order, wrt);
-        for (const ValueId value : of)
-            sweep.seed(value, seedFor(value));
+        for (const ValueId value : of) {
+            const ValueId seed = seedFor(value);
+            m_joint.seedOf.emplace(value, seed);
+            sweep.seed(value, seed);
+        }
         NABLA_CHECK(sweep.run());
         for (const auto& [value, cotangent] : sweep.cotangents())
             m_joint.gradientOf.emplace(value, cotangent);
@@ -166,6 +169,8 @@ private:
         std::unordered_set<ValueId> kept(m_editor.graph().outputs().begin(), m_editor.graph().outputs().end());
         for (const auto& [value, cotangent] : m_joint.gradientOf)
             kept.insert(cotangent);
+        for (const auto& [value, seed] : m_joint.seedOf)
+            kept.insert(seed);
         std::vector<NodeId> made;
         std::vector<ValueId> constants;
         m_editor.graph().forEachNode([&](const Node& node) {

@@ -22,6 +22,7 @@ struct JointGraph {
     std::map<ValueId, ValueId>
         gradientOf; ///< forward value -> its cotangent (wrt values and every float value on a path)
     std::map<ValueId, ValueId> cotangentInput; ///< output -> extra input
+    std::map<ValueId, ValueId> seedOf; ///< each differentiated value -> what arrives at it from outside: that input, or ones
     std::vector<ValueId> wrt;
     std::vector<Diagnostic> notes; ///< paths that were cut, with the reason
 };

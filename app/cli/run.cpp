@@ -21,20 +21,11 @@ struct RunOptions : ExecutionOptions {
     bool ofMax = false;
 };
 
-std::string preview(const Tensor& t) {
-    std::string out;
-    const std::int64_t shown = std::min<std::int64_t>(t.elementCount(), 8);
-    for (std::int64_t i = 0; i < shown; ++i)
-        out += (i ? ", " : "") + t.asText(i).substr(0, 80);
-    if (t.elementCount() > shown)
-        out += fmt::format(", … {} in all", t.elementCount());
-    return out;
-}
-
 nlohmann::json valueJson(const std::string& name, const RuntimeValue& value) {
     nlohmann::json out = {{"name", name}};
     if (!value.isTensor()) {
-        out["kind"] = value.sequence() ? "sequence" : value.optional() ? "optional" : "absent";
+        out["kind"] = value.sequence() ? "sequence" : value.optional() ? "optional" : value.map() ? "map" : "absent";
+        out["preview"] = previewText(value);
         return out;
     }
     const Tensor& t = value.tensor();
@@ -96,9 +87,13 @@ Result<void> runModel(const RunOptions& options, Context& context) {
         if (context.json)
             list.push_back(valueJson(name, value));
         else if (value.isTensor())
-            context.print(fmt::format("{}: {}{}  {}", name, nabla::engine::name(value.tensor().dtype()), toString(value.tensor().shape()), preview(value.tensor())));
+            context.print(fmt::format("{}: {}{}  {}", name, nabla::engine::name(value.tensor().dtype()), toString(value.tensor().shape()), previewText(value)));
         else
-            context.print(fmt::format("{}: {}", name, value.sequence() ? fmt::format("sequence of {}", value.sequence()->elements.size()) : "optional"));
+            context.print(fmt::format("{}: {}  {}", name,
+                value.sequence()   ? fmt::format("sequence of {}", value.sequence()->elements.size())
+                    : value.map() ? fmt::format("map of {}", value.map()->keys.elementCount())
+                                  : "optional",
+                previewText(value)));
     }
     if (context.json)
         context.printJson(nlohmann::json{{"schema", 1}, {"seed", options.seed}, {"executor", options.executor}, {"outputs", list}});

@@ -2,8 +2,11 @@
 #include "app/document/compare.h"
 
 #include <cmath>
+#include <unordered_map>
 
 #include <fmt/format.h>
+
+#include "engine/tensor/element.h"
 
 namespace nabla::app {
 
@@ -79,6 +82,30 @@ Result<ValueDifference> compareTensors(const Tensor& expected, const Tensor& act
     return out;
 }
 
+/// Values by their keys, whatever order they stand in.
+Result<ValueDifference> compareMaps(const RuntimeMap& expected, const RuntimeMap& actual, const Tolerance& tolerance) {
+    if (expected.keys.dtype() != actual.keys.dtype() || expected.keys.elementCount() != actual.keys.elementCount()) {
+        return checkError(fmt::format("is a map of {} {} keys, expected {} {}", actual.keys.elementCount(), name(actual.keys.dtype()), expected.keys.elementCount(),
+            name(expected.keys.dtype())));
+    }
+    std::unordered_map<std::string, std::int64_t> place;
+    for (std::int64_t i = 0; i < actual.keys.elementCount(); ++i)
+        place.emplace(actual.keys.asText(i), i);
+    NABLA_TRY(Tensor ordered, Tensor::make(actual.values.dtype(), expected.values.shape()));
+    for (std::int64_t i = 0; i < expected.keys.elementCount(); ++i) {
+        const auto it = place.find(expected.keys.asText(i));
+        if (it == place.end())
+            return checkError("lacks the key " + expected.keys.asText(i));
+        if (ordered.dtype() == DType::String)
+            ordered.mutableData<std::string>()[static_cast<std::size_t>(i)] = actual.values.data<std::string>()[static_cast<std::size_t>(it->second)];
+        else if (isInteger(ordered.dtype()))
+            writeInt64(ordered.dtype(), ordered.mutableRaw(), i, actual.values.asInt64(it->second));
+        else
+            writeDouble(ordered.dtype(), ordered.mutableRaw(), i, actual.values.asDouble(it->second));
+    }
+    return compareTensors(expected.values, ordered, tolerance);
+}
+
 } // namespace
 
 Result<ValueDifference> compareValues(const RuntimeValue& expected, const RuntimeValue& actual, const Tolerance& tolerance) {
@@ -89,6 +116,8 @@ Result<ValueDifference> compareValues(const RuntimeValue& expected, const Runtim
             return checkError(a->hasValue ? "has a value, expected none" : "has no value, expected one");
         return e->hasValue ? compareValues(e->value, a->value, tolerance) : Result<ValueDifference>(ValueDifference{});
     }
+    if (const auto *e = expected.map(), *a = actual.map(); e && a)
+        return compareMaps(*e, *a, tolerance);
     if (const auto *e = expected.sequence(), *a = actual.sequence(); e && a) {
         if (e->elements.size() != a->elements.size())
             return checkError(fmt::format("has {} elements, expected {}", a->elements.size(), e->elements.size()));

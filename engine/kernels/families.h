@@ -12,5 +12,6 @@ std::span<const Kernel> convKernels();
 std::span<const Kernel> softmaxAndPoolKernels();
 std::span<const Kernel> maxPoolKernels();
 std::span<const Kernel> elementwiseKernels();
+std::span<const Kernel> treeKernels();
 
 } // namespace nabla::engine

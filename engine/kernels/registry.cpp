@@ -21,6 +21,7 @@ std::vector<const Kernel*> listKernels() {
     append(softmaxAndPoolKernels());
     append(maxPoolKernels());
     append(elementwiseKernels());
+    append(treeKernels());
     return all;
 }
 

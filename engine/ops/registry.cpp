@@ -7,6 +7,12 @@
 
 // One line a family; each is a function in a file of its own that returns its rows.
 #define NABLA_OP_FAMILIES(FAMILY) \
+    FAMILY(stringOps) \
+    FAMILY(textFeatureOps) \
+    FAMILY(mlFeatureOps) \
+    FAMILY(mlLabelOps) \
+    FAMILY(mlLinearOps) \
+    FAMILY(treeOps) \
     FAMILY(arithmeticOps) \
     FAMILY(unaryMathOps) \
     FAMILY(logicOps) \

@@ -30,6 +30,8 @@ ValueType typeOf(const RuntimeValue& value) {
     if (value.isTensor())
         return ValueType::tensor(value.tensor().dtype(), ShapeView(value.tensor().shape()));
     if (const RuntimeSequence* sequence = value.sequence()) {
+        if (!sequence->elements.empty() && !sequence->elements[0].isTensor())
+            return ValueType::sequence(typeOf(sequence->elements[0]));
         const DType type = !sequence->elements.empty() && sequence->elements[0].isTensor()
             ? sequence->elements[0].tensor().dtype()
             : sequence->elementType;
@@ -37,6 +39,12 @@ ValueType typeOf(const RuntimeValue& value) {
     }
     if (const RuntimeOptional* optional = value.optional(); optional && optional->hasValue)
         return ValueType::optionalOf(typeOf(optional->value));
+    if (const RuntimeMap* map = value.map()) {
+        ValueType type = ValueType::sequence(ValueType::tensor(map->values.dtype(), ShapeView()));
+        type.kind = ValueType::Kind::Map;
+        type.elementType = map->keys.dtype();
+        return type;
+    }
     return {};
 }
 
@@ -46,7 +54,8 @@ GraphRunner::TypeKey GraphRunner::keyOf(std::span<const RuntimeValue> values) {
         key.push_back(value.isTensor() ? static_cast<std::int64_t>(value.tensor().dtype())
                 : value.absent()       ? -1
                 : value.sequence()     ? -2
-                                       : -3);
+                : value.optional()     ? -3
+                                       : -4);
         if (!value.isTensor())
             continue;
         key.push_back(static_cast<std::int64_t>(value.tensor().rank()));

@@ -71,6 +71,10 @@ Result<RuntimeValue> widened(const RuntimeValue& value) {
         return RuntimeValue(std::shared_ptr<const RuntimeOptional>(
             std::make_shared<RuntimeOptional>(RuntimeOptional{std::move(wide), true})));
     }
+    if (const RuntimeMap* map = value.map(); map && holdsNarrowFloat(map->values.dtype())) {
+        NABLA_TRY(Tensor wide, castTensor(map->values, DType::Float64));
+        return RuntimeValue(std::make_shared<const RuntimeMap>(RuntimeMap{map->keys, std::move(wide)}));
+    }
     return value;
 }
 

@@ -85,6 +85,7 @@ class ConformanceTest : public QObject {
 private slots:
     void onnxTests();
     void gradientCases();
+    void learnedModels();
 
 private:
     void judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count);
@@ -111,6 +112,11 @@ void ConformanceTest::onnxTests() {
 /// Source of the values: autograd of torch 2.15 in double (tests/data/grad/README.md).
 void ConformanceTest::gradientCases() {
     judge(NABLA_TEST_DATA "/grad", std::nullopt, 182);
+}
+
+/// Source of the values: onnxruntime 1.32.0 (tests/data/ml/README.md).
+void ConformanceTest::learnedModels() {
+    judge(NABLA_TEST_DATA "/ml", std::nullopt, 174);
 }
 
 QTEST_GUILESS_MAIN(ConformanceTest)

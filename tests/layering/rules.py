@@ -81,6 +81,8 @@ LIBRARIES = [
     ("libprotobuf", re.compile(r"^google/protobuf/"), ["engine/schema/"]),
     ("protozero", re.compile(r"^protozero/"), ["engine/importers/", "engine/exporters/", "engine/schema/onnx_file/"]),
     ("oneDNN", re.compile(r"^(oneapi/dnnl/|dnnl)"), ["engine/kernels/"]),
+    ("RE2", re.compile(r"^re2/"), ["engine/ops/"]),
+    ("ICU", re.compile(r"^unicode/"), ["engine/ops/"]),
     ("Highway", re.compile(r"^hwy/"), ["engine/kernels/"]),
     ("SQLite", re.compile(r"^sqlite3(ext)?\.h$"), ["profiler/store/"]),
     ("Graphviz", re.compile(r"^(graphviz/|gvc\.h$|cgraph\.h$|gvplugin)"), ["views/layout/worker/"]),

@@ -111,6 +111,8 @@ void addValue(const ViewState& state, InspectorModel& model) {
             model.stats = it->second;
         else if (tensor.elementCount() <= kWholeStats)
             model.stats = valueStats(tensor);
+    } else if (!model.value.absent()) {
+        model.valueNote = previewText(model.value);
     } else {
         model.valueNote = state.step ? "not computed yet at this step" : "no value yet: run the model or step to this node";
     }

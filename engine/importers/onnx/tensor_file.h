@@ -1,4 +1,4 @@
-// Files of one value: TensorProto, SequenceProto or OptionalProto, as ONNX's backend tests keep inputs and outputs.
+// Files of one value: TensorProto, SequenceProto, OptionalProto or MapProto, as ONNX's backend tests keep inputs and outputs.
 #pragma once
 
 #include <filesystem>

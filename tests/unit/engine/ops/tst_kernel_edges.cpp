@@ -25,6 +25,25 @@ Node nodeOf(const char* opType, std::size_t inputs, std::vector<Attribute> attri
     return n;
 }
 
+using Floats = std::vector<float>;
+using Texts = std::vector<std::string>;
+
+Node mlNode(const char* opType, std::vector<Attribute> attributes, std::size_t outputs = 1) {
+    Node n = nodeOf(opType, 1, std::move(attributes), outputs);
+    n.domain = "ai.onnx.ml";
+    return n;
+}
+
+/// One tree of a branch (node 0) and two leaves, with one attribute replaced.
+Node treeNode(Attribute replaced) {
+    std::vector<Attribute> all{{"n_targets", std::int64_t{1}}, {"nodes_treeids", Ints{0, 0, 0}}, {"nodes_nodeids", Ints{0, 1, 2}}, {"nodes_featureids", Ints{0, 0, 0}},
+        {"nodes_modes", Texts{"BRANCH_LEQ", "LEAF", "LEAF"}}, {"nodes_values", Floats{0, 0, 0}}, {"nodes_truenodeids", Ints{1, 0, 0}}, {"nodes_falsenodeids", Ints{2, 0, 0}},
+        {"target_treeids", Ints{0, 0}}, {"target_nodeids", Ints{1, 2}}, {"target_ids", Ints{0, 0}}, {"target_weights", Floats{1, 2}}};
+    std::erase_if(all, [&](const Attribute& a) { return a.name == replaced.name; });
+    all.push_back(std::move(replaced));
+    return mlNode("TreeEnsembleRegressor", std::move(all));
+}
+
 Tensor ramp(Shape shape) {
     Tensor t = *Tensor::make(DType::Float32, std::move(shape));
     for (std::size_t i = 0; i < t.data<float>().size(); ++i)
@@ -111,6 +130,45 @@ void KernelEdges::refused_data() {
     row("unpoolIndex", nodeOf("MaxUnpool", 2, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
         {ramp({1, 1, 1, 1}), Tensor::of<std::int64_t>({1, 1, 1, 1}, {4})}, "index 4 is outside the 4 cells");
     row("dftLength", nodeOf("DFT", 2, {}), {ramp({1, 4, 1}), Tensor::scalar<std::int64_t>(0)}, "dft_length is 0");
+    const std::vector<Tensor> table{ramp({2, 2})};
+    row("treeCycle", treeNode({"nodes_truenodeids", Ints{0, 0, 0}}), table, "branch 0 of 1 is reached from no root");
+    row("treeTwoRoots", treeNode({"nodes_falsenodeids", Ints{1, 0, 0}}), table, "tree 0 has two roots, nodes 0 and 2");
+    row("treeAllChildren", treeNode({"nodes_modes", Texts{"BRANCH_LEQ", "BRANCH_LEQ", "BRANCH_LEQ"}}), table, "tree 0 has no root");
+    row("treeChildMissing", treeNode({"nodes_falsenodeids", Ints{9, 0, 0}}), table, "tree 0, node 0: its false node 9 is not in the tree");
+    row("treeLengths", treeNode({"nodes_values", Floats{0}}), table, "nodes_values has 1 entries, nodes_treeids has 3");
+    row("treeMode", treeNode({"nodes_modes", Texts{"BRANCH_UP", "LEAF", "LEAF"}}), table, "nodes_modes is \"BRANCH_UP\"");
+    row("treeRepeated", treeNode({"nodes_nodeids", Ints{0, 1, 1}}), table, "tree 0, node 1 stands twice");
+    row("treeTarget", treeNode({"target_ids", Ints{0, 1}}), table, "leaf 1 votes for target 1 of 1");
+    row("treeTargetHuge", treeNode({"target_ids", Ints{0, INT64_MAX}}), table, "target_ids[1] is 9223372036854775807");
+    row("treeTargetsHuge", treeNode({"n_targets", INT64_MAX}), table, "n_targets is 9223372036854775807");
+    row("treeVoteNowhere", treeNode({"target_nodeids", Ints{1, 7}}), table, "tree 0 has no node 7");
+    row("treeFeature", treeNode({"nodes_featureids", Ints{5, 0, 0}}), table, "the trees look at feature 5");
+    row("treeFeatureNegative", treeNode({"nodes_featureids", Ints{INT64_MIN, 0, 0}}), table, "node 0 looks at feature -9223372036854775808");
+    row("ensembleCycle",
+        mlNode("TreeEnsemble",
+            {{"tree_roots", Ints{0}}, {"nodes_featureids", Ints{0, 0}}, {"nodes_truenodeids", Ints{1, 0}}, {"nodes_falsenodeids", Ints{0, 0}}, {"nodes_trueleafs", Ints{0, 0}},
+                {"nodes_falseleafs", Ints{1, 1}}, {"nodes_modes", std::make_shared<const Tensor>(Tensor::of<std::uint8_t>({2}, {0, 0}))},
+                {"nodes_splits", std::make_shared<const Tensor>(ramp({2}))}, {"leaf_targetids", Ints{0}}, {"leaf_weights", std::make_shared<const Tensor>(ramp({1}))}}),
+        table, "node 1 leads back to node 0");
+    row("svmCoefficients", mlNode("SVMClassifier", {{"classlabels_ints", Ints{1, 2}}, {"vectors_per_class", Ints{1, 1}}, {"support_vectors", Floats{1, 2, 3, 4}}, {"coefficients", Floats{1}}, {"rho", Floats{0}}}, 2),
+        table, "1 coefficients, 2 classes of 2 vectors in all want 2");
+    row("svmCountHuge", mlNode("SVMClassifier", {{"classlabels_ints", Ints{1, 2}}, {"vectors_per_class", Ints{INT64_MAX, 1}}, {"support_vectors", Floats{1, 2}}, {"rho", Floats{0}}}, 2), table,
+        "names more than the 2 numbers");
+    row("linearCoefficients", mlNode("LinearRegressor", {{"coefficients", Floats{1, 2, 3}}}), table, "3 coefficients are not 1 rows of 2 features");
+    row("linearTargets", mlNode("LinearRegressor", {{"coefficients", Floats{1, 2}}, {"targets", INT64_MAX}}), table, "2 coefficients are not 9223372036854775807 rows");
+    row("postTransform", mlNode("LinearRegressor", {{"coefficients", Floats{1, 2}}, {"post_transform", std::string("LOGIT")}}), table, "post_transform is \"LOGIT\"");
+    row("zipMapLabels", mlNode("ZipMap", {{"classlabels_int64s", Ints{1}}}), table, "1 labels for 2 columns");
+    row("zipMapRepeated", mlNode("ZipMap", {{"classlabels_int64s", Ints{1, 1}}}), table, "label \"1\" stands twice");
+    row("labelCounts", mlNode("LabelEncoder", {{"keys_floats", Floats{1, 2}}, {"values_int64s", Ints{1}}}), table, "2 keys and 1 values");
+    row("oneHotUnknown", mlNode("OneHotEncoder", {{"cats_int64s", Ints{0, 1, 2}}, {"zeros", std::int64_t{0}}}), table, "element 3 is \"3\"");
+    row("vectorizerWidth", mlNode("FeatureVectorizer", {{"inputdimensions", Ints{INT64_MAX}}}), table, "inputdimensions[0] is 9223372036854775807");
+    row("castMapTensor", mlNode("CastMap", {}), table, "is no map");
+    row("tfidfColumns",
+        nodeOf("TfIdfVectorizer", 1,
+            {{"mode", std::string("TF")}, {"min_gram_length", std::int64_t{1}}, {"max_gram_length", std::int64_t{1}}, {"max_skip_count", INT64_MAX}, {"ngram_counts", Ints{0}},
+                {"ngram_indexes", Ints{INT64_MAX}}, {"pool_int64s", Ints{1}}}),
+        {Tensor::of<std::int64_t>({1}, {1})}, "ngram_indexes has 9223372036854775807");
+    row("regex", nodeOf("RegexFullMatch", 1, {{"pattern", std::string("(")}}), {Tensor::of<std::string>({1}, {"a"})}, "is no regular expression: missing )");
     row("detSquare", nodeOf("Det", 1, {}), {ramp({2, 3})}, "2 by 3");
     row("loopWithoutRunner", nodeOf("Loop", 2, {{"body", declaredBody(2, {})}}), {Tensor::scalar<std::int64_t>(1), Tensor::scalar(true)}, "nobody runs bodies");
 }

@@ -93,6 +93,21 @@ void binaryScores(PostTransform transform, Complement complement, float score, s
         applyPostTransform(transform, pair);
 }
 
+std::optional<ValueType> floatLikeInput(const Graph&, const Node&, const InferenceInputs& inputs, std::size_t) {
+    if (inputs.types.empty() || !inputs.types[0].isTensor())
+        return std::nullopt;
+    return ValueType::tensor(DType::Float32, inputs.types[0].shape);
+}
+
+std::optional<ValueType> floatRows(const InferenceInputs& inputs, std::int64_t columns) {
+    if (inputs.types.empty() || !inputs.types[0].isTensor())
+        return std::nullopt;
+    const auto& shape = inputs.types[0].shape;
+    if (columns < 0 || !shape || shape->empty() || shape->size() > 2)
+        return ValueType::tensor(DType::Float32);
+    return ValueType::tensor(DType::Float32, SymbolicShape{shape->size() == 2 ? (*shape)[0] : Dim(1), Dim(columns)});
+}
+
 Result<ClassLabels> ClassLabels::read(const Node& node, std::string_view integers) {
     ClassLabels labels;
     labels.m_strings = node.stringsAttribute("classlabels_strings");

@@ -1,6 +1,7 @@
 // What the operators of ai.onnx.ml share: rows of features, post-transforms of scores, and class labels.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,12 @@ private:
     std::vector<std::string> m_strings;
     std::vector<std::int64_t> m_integers;
 };
+
+// Types for operators whose schema infers none.
+/// Float under the shape of input 0.
+std::optional<ValueType> floatLikeInput(const Graph& graph, const Node& node, const InferenceInputs& inputs, std::size_t output);
+/// Float [N, columns] for an input [N, C], [1, columns] for [C].
+std::optional<ValueType> floatRows(const InferenceInputs& inputs, std::int64_t columns);
 
 /// Position of the largest; the first of equal ones.
 inline std::size_t indexOfLargest(std::span<const float> values) {

@@ -205,6 +205,19 @@ Result<void> runOneHotEncoder(const KernelContext& c) {
     return oneHot(c, x, integers.size(), [&](std::int64_t i) { return isFloat(x.dtype()) && std::isnan(x.asDouble(i)) ? -1 : find(places, x.asInt64(i)); });
 }
 
+std::optional<ValueType> likeInput(const Graph&, const Node&, const InferenceInputs& inputs, std::size_t) {
+    return inputs.types.empty() || !inputs.types[0].isTensor() ? std::nullopt : std::optional(inputs.types[0]);
+}
+std::optional<ValueType> vectorizedType(const Graph&, const Node& node, const InferenceInputs& inputs, std::size_t) {
+    std::int64_t width = 0;
+    for (const std::int64_t part : node.intsAttribute("inputdimensions")) {
+        if (part < 0 || part > INT32_MAX)
+            return std::nullopt;
+        width += part;
+    }
+    return floatRows(inputs, width);
+}
+
 constexpr auto kMl = "ai.onnx.ml";
 constexpr auto kNoTraining = "operators of ai.onnx.ml hold what was learned elsewhere; PyTorch has none of them to compare a rule with";
 std::int64_t noFlops(const CostInputs&) { return 0; }
@@ -215,13 +228,15 @@ constexpr OpDef kOps[] = {
     {.name = "Binarizer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Binarizer-1", .run = runBinarizer,
         .gradient = notDifferentiable("its result is 0 or 1")},
     {.name = "FeatureVectorizer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, FeatureVectorizer-1", .run = runFeatureVectorizer,
-        .gradient = notDifferentiable(kNoTraining), .flops = noFlops},
-    {.name = "Imputer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Imputer-1", .run = runImputer, .gradient = notDifferentiable(kNoTraining)},
+        .gradient = notDifferentiable(kNoTraining), .flops = noFlops, .refineShape = vectorizedType},
+    {.name = "Imputer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Imputer-1", .run = runImputer, .gradient = notDifferentiable(kNoTraining),
+        .refineShape = likeInput},
     {.name = "Normalizer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Normalizer-1", .run = runNormalizer,
-        .gradient = notDifferentiable(kNoTraining)},
+        .gradient = notDifferentiable(kNoTraining), .refineShape = floatLikeInput},
     {.name = "OneHotEncoder", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, OneHotEncoder-1", .run = runOneHotEncoder,
         .gradient = notDifferentiable("its result is 0 or 1"), .flops = noFlops},
-    {.name = "Scaler", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Scaler-1", .run = runScaler, .gradient = notDifferentiable(kNoTraining)},
+    {.name = "Scaler", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Scaler-1", .run = runScaler, .gradient = notDifferentiable(kNoTraining),
+        .refineShape = floatLikeInput},
 };
 
 } // namespace

@@ -391,16 +391,19 @@ std::int64_t modelFlops(const CostInputs& c) {
     return 2 * rows * static_cast<std::int64_t>(numbers);
 }
 
+std::optional<ValueType> targetsType(const Graph&, const Node& node, const InferenceInputs& inputs, std::size_t) { return floatRows(inputs, node.intAttribute("targets", 1)); }
+std::optional<ValueType> oneTargetType(const Graph&, const Node&, const InferenceInputs& inputs, std::size_t) { return floatRows(inputs, 1); }
+
 constexpr auto kMl = "ai.onnx.ml";
 constexpr auto kNoTraining = "operators of ai.onnx.ml hold what was learned elsewhere; PyTorch has none of them to compare a rule with";
 
 constexpr OpDef kOps[] = {
     {.name = "LinearRegressor", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, LinearRegressor-1", .run = runLinearRegressor,
-        .gradient = notDifferentiable(kNoTraining), .flops = modelFlops},
+        .gradient = notDifferentiable(kNoTraining), .flops = modelFlops, .refineShape = targetsType},
     {.name = "LinearClassifier", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, LinearClassifier-1", .run = runLinearClassifier,
         .gradient = notDifferentiable(kNoTraining), .flops = modelFlops},
     {.name = "SVMRegressor", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, SVMRegressor-1; LIBSVM 3", .run = runSvmRegressor,
-        .gradient = notDifferentiable(kNoTraining), .flops = modelFlops},
+        .gradient = notDifferentiable(kNoTraining), .flops = modelFlops, .refineShape = oneTargetType},
     {.name = "SVMClassifier", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, SVMClassifier-1; LIBSVM 3", .run = runSvmClassifier,
         .gradient = notDifferentiable(kNoTraining), .flops = modelFlops},
 };

@@ -155,6 +155,15 @@ void tst_values::valueFileWrittenReadsBack() {
     sequence->elements = {tensor, tensor};
     QVERIFY(writeFile(path, valueBytes(RuntimeValue(std::shared_ptr<const RuntimeSequence>(sequence)), "s")));
     QCOMPARE(must(readValueFile(path, ValueType::sequence({}))).sequence()->elements.size(), 2U);
+    ValueType mapType;
+    mapType.kind = ValueType::Kind::Map;
+    const RuntimeValue map(std::make_shared<const RuntimeMap>(RuntimeMap{Tensor::of<std::string>({2}, {"no", "yes"}), Tensor::of<float>({2}, {0.25F, 0.75F})}));
+    QVERIFY(writeFile(path, valueBytes(map, "m")));
+    const RuntimeValue read = must(readValueFile(path, mapType));
+    QCOMPARE(previewText(read), std::string("{no: 0.25, yes: 0.75}"));
+    auto maps = std::make_shared<RuntimeSequence>();
+    maps->elements = {map, map, map};
+    QCOMPARE(previewText(RuntimeValue(std::shared_ptr<const RuntimeSequence>(maps)), 2), std::string("[{no: 0.25, yes: 0.75}, {no: 0.25, yes: 0.75}, … 3 in all]"));
 }
 
 /// float_data, int32_data, … as onnx.helper.make_tensor fills them: every type holds 0, 1, 2, 3.

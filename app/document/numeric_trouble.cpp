@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "app/document/chain_rule.h"
 #include "engine/analysis/topology.h"
 #include "engine/analysis/types.h"
+#include "engine/autodiff/chain_rule.h"
 #include "engine/tensor/element.h"
 
 namespace nabla::app {

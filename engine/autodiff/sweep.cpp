@@ -49,6 +49,19 @@ void ReverseSweep::contribute(ValueId value, ValueId cotangent) {
     m_contributions[value].push_back(cotangent);
 }
 
+/// A body that adds one element of each of `count` sequences.
+static GraphPtr sumOfElements(GraphEditor& outer, const ValueType& element, std::size_t count) {
+    const Graph& graph = outer.graph();
+    GraphEditor body = GraphEditor::empty("sum_of_elements", graph.infoPtr(), graph.ids());
+    NodeSpec sum;
+    sum.opType = "Sum";
+    for (std::size_t i = 0; i < count; ++i)
+        sum.inputs.push_back(body.addInput(outer.freshName(fmt::format("cotangent_part_{}", i)), element));
+    sum.outputNames = {outer.freshName("cotangent_sum")};
+    body.setOutputs({body.addValue(std::move(sum))});
+    return std::make_shared<const Graph>(body.finish());
+}
+
 Result<ValueId> ReverseSweep::total(ValueId value) {
     if (const auto it = m_totals.find(value); it != m_totals.end())
         return it->second;
@@ -60,13 +73,19 @@ Result<ValueId> ReverseSweep::total(ValueId value) {
     if (parts.size() > 1) {
         const ValueType type = m_context.types.of(m_editor.graph(), value);
         const Node* producer = m_editor.graph().producer(value);
-        if (type.kind == ValueType::Kind::Sequence || type.kind == ValueType::Kind::Optional)
+        const bool isTensorSequence
+            = type.kind == ValueType::Kind::Sequence && type.element && type.element->isTensor();
+        if ((type.kind == ValueType::Kind::Sequence && !isTensorSequence) || type.kind == ValueType::Kind::Optional)
             return runError(
                 "value \"{}\" is a {} with {} readers on the way of the gradient, whose cotangents cannot be summed",
                 m_editor.graph().value(value)->name, type.text(), parts.size());
         const Node* reader = m_editor.graph().producer(parts.back());
         NodeSpec spec;
         spec.opType = parts.size() == 2 ? "Add" : "Sum";
+        if (isTensorSequence) {
+            spec.opType = "SequenceMap";
+            spec.attributes = {{"body", sumOfElements(m_editor, *type.element, parts.size())}};
+        }
         spec.inputs = parts;
         spec.gradientOf = producer ? producer->id : reader ? reader->gradientOf : NodeId{};
         spec.origins = producer ? producer->origins : reader ? reader->origins : std::vector<NodeId>{};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/directional.h"
 #include "app/cli/execution_options.h"
 #include "app/cli/verbs.h"
 #include "app/document/compare.h"
@@ -20,7 +21,7 @@ namespace {
 
 struct GradVerbOptions : ExecutionOptions {
     std::vector<std::string> of, wrt;
-    std::string cotangents, outputs, grads, save;
+    std::string mode = "reverse", cotangents, direction, outputs, grads, save;
     std::int64_t opset = 0;
     double rtol = 1e-3, atol = 1e-7;
     bool ofMax = false, check = false;
@@ -100,7 +101,18 @@ void printGradients(const NamedValues& gradients, const JointGraph& joint, Conte
         context.printJson(nlohmann::json{{"schema", 1}, {"gradients", list}, {"notes", notes}});
 }
 
+Result<void> alongDirection(const GradVerbOptions& options, Context& context) {
+    if (!options.cotangents.empty() || !options.grads.empty() || options.check)
+        return usageError("--cotangents, --grads and --check belong to --mode reverse");
+    const auto mode = options.mode == "hvp" ? DirectionalMode::Hvp : DirectionalMode::Forward;
+    return directionalDerivatives(options, {mode, options.of, options.wrt, options.direction, options.outputs, options.save, options.opset}, context);
+}
+
 Result<void> gradient(const GradVerbOptions& options, Context& context) {
+    if (options.mode != "reverse")
+        return alongDirection(options, context);
+    if (!options.direction.empty())
+        return usageError("--direction belongs to --mode forward and --mode hvp");
     NABLA_TRY(const SessionOptions sessionOptions, options.session());
     NABLA_TRY(const Graph forward, options.open(context));
     NABLA_TRY(const HistoryState state, differentiate(forward, options.of, options.wrt, GradOptions::Cotangents::Inputs, context.job));
@@ -144,6 +156,9 @@ void addGrad(::CLI::App& app, Context& context) {
     addExecution(*verb, *options);
     verb->add_option("--of", options->of, "outputs to differentiate (default: every float output)")->delimiter(',');
     verb->add_option("--wrt", options->wrt, "values to differentiate by (default: float inputs and weights)")->delimiter(',');
+    verb->add_option("--mode", options->mode, "reverse: gradients; forward: Jacobian times direction; hvp: Hessian times direction")
+        ->check(::CLI::IsMember({"reverse", "forward", "hvp"}))->capture_default_str();
+    verb->add_option("--direction", options->direction, "direction of --mode forward and hvp, by the value's name (.npz or folder; default: ones)");
     verb->add_option("--cotangents", options->cotangents, "cotangents of the outputs (.npz or folder; default: ones)");
     verb->add_option("--outputs", options->outputs, "write the gradients, by the value's name");
     verb->add_option("--grads", options->grads, "compare with these gradients; exit 1 when one differs");

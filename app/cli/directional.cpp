@@ -1,0 +1,135 @@
+// Jacobian-vector and Hessian-vector products on the command line.
+#include "app/cli/directional.h"
+
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "app/document/document.h"
+#include "app/document/values_io.h"
+#include "engine/autodiff/hvp.h"
+#include "engine/autodiff/jvp.h"
+#include "engine/exporters/exporter.h"
+#include "engine/tensor/element.h"
+
+namespace nabla::app::cli {
+
+using namespace nabla::engine;
+
+namespace {
+
+/// What both modes give: a graph, its extra inputs, and which of its outputs are asked for.
+struct Directional {
+    Graph graph;
+    std::map<ValueId, ValueId> directionOf; ///< wrt value -> extra input
+    std::vector<std::pair<std::string, ValueId>> results; ///< name in the forward graph -> output
+    std::vector<ValueId> wrt;
+    std::vector<Diagnostic> notes;
+};
+
+Result<Directional> derive(const Graph& forward, const DirectionalOptions& options, Context& context) {
+    NABLA_TRY(const std::vector<ValueId> of, valuesByName(forward, options.of));
+    NABLA_TRY(const std::vector<ValueId> wrt, valuesByName(forward, options.wrt));
+    Directional made;
+    if (options.mode == DirectionalMode::Forward) {
+        NABLA_TRY(JvpGraph product, jvp(forward, {of, wrt, context.job}));
+        for (const auto& [value, tangent] : product.tangentOf)
+            made.results.emplace_back(forward.value(value)->name, tangent);
+        made.graph = std::move(product.graph);
+        made.directionOf = std::move(product.tangentInput);
+        made.wrt = std::move(product.wrt);
+        made.notes = std::move(product.notes);
+        return made;
+    }
+    NABLA_TRY(HvpGraph product, hvp(forward, {of, wrt, context.job}));
+    for (const ValueId value : product.wrt)
+        made.results.emplace_back(forward.value(value)->name, product.productOf.at(value));
+    made.graph = std::move(product.graph);
+    made.directionOf = std::move(product.directionInput);
+    made.wrt = std::move(product.wrt);
+    made.notes = std::move(product.notes);
+    return made;
+}
+
+Result<Tensor> filledLike(const Tensor& like, double each) {
+    NABLA_TRY(Tensor filled, Tensor::make(like.dtype(), like.shape()));
+    for (std::int64_t i = 0; i < filled.elementCount(); ++i)
+        writeDouble(filled.dtype(), filled.mutableRaw(), i, each);
+    return filled;
+}
+
+/// Values for the extra inputs: as given, else of the shape that the wrt value has.
+Result<void> addDirections(
+    const Directional& made, const DirectionalOptions& options, const Graph& forward, NamedValues& inputs) {
+    NamedValues given;
+    if (!options.direction.empty()) {
+        NABLA_TRY(given, readValues(options.direction, forward, Side::Gradients));
+    }
+    for (const ValueId value : made.wrt) {
+        const std::string& name = forward.value(value)->name;
+        const std::string& extra = made.graph.value(made.directionOf.at(value))->name;
+        if (const auto it = given.find(name); it != given.end()) {
+            inputs[extra] = it->second;
+            continue;
+        }
+        const auto input = inputs.find(name);
+        const TensorPtr constant = forward.value(value)->constant;
+        if (input == inputs.end() && !constant)
+            return usageError("\"{}\" is no input and no weight: --direction must hold its direction", name);
+        NABLA_TRY(Tensor filled, filledLike(input != inputs.end() ? input->second.tensor() : *constant, given.empty() ? 1.0 : 0.0));
+        inputs[extra] = RuntimeValue(std::move(filled));
+    }
+    return {};
+}
+
+void print(const Directional& made, const NamedValues& results, std::string_view mode, Context& context) {
+    nlohmann::json list = nlohmann::json::array(), notes = nlohmann::json::array();
+    for (const auto& [name, output] : made.results) {
+        const Tensor& t = results.at(name).tensor();
+        double sum = 0;
+        for (std::int64_t i = 0; i < t.elementCount(); ++i)
+            sum += t.asDouble(i) * t.asDouble(i);
+        if (context.json)
+            list.push_back({{"name", name}, {"dtype", nabla::engine::name(t.dtype())}, {"shape", t.shape()}, {"l2", std::sqrt(sum)}});
+        else
+            context.print(fmt::format("{}: {}{}  norm {:.6g}", name, nabla::engine::name(t.dtype()), toString(t.shape()), std::sqrt(sum)));
+    }
+    for (const Diagnostic& note : made.notes) {
+        notes.push_back(note.message);
+        context.say("note: " + note.message);
+    }
+    if (context.json)
+        context.printJson(nlohmann::json{{"schema", 1}, {"mode", mode}, {mode == "hvp" ? "products" : "tangents", list}, {"notes", notes}});
+}
+
+} // namespace
+
+Result<void> directionalDerivatives(const ExecutionOptions& execution, const DirectionalOptions& options, Context& context) {
+    NABLA_TRY(const SessionOptions sessionOptions, execution.session());
+    NABLA_TRY(const Graph forward, execution.open(context));
+    NABLA_TRY(const Directional made, derive(forward, options, context).in(execution.file));
+    if (!options.save.empty()) {
+        ExportOptions exportOptions;
+        exportOptions.opset = options.opset;
+        exportOptions.job = context.job;
+        NABLA_CHECK(saveOnnx(made.graph, options.save, exportOptions));
+        context.say("graph of the derivative written to " + options.save);
+    }
+    NABLA_TRY(const auto session, Session::create(made.graph, sessionOptions).in(execution.file));
+    NABLA_TRY(NamedValues inputs, execution.values(forward));
+    NABLA_CHECK(addDirections(made, options, forward, inputs));
+    NABLA_TRY(const NamedValues all, session->run(inputs, context.job).in(execution.file));
+    NamedValues results;
+    std::vector<std::string> order;
+    for (const auto& [name, output] : made.results) {
+        results[name] = all.at(made.graph.value(output)->name);
+        order.push_back(name);
+    }
+    if (!options.outputs.empty())
+        NABLA_CHECK(writeValues(options.outputs, results, order));
+    print(made, results, options.mode == DirectionalMode::Hvp ? "hvp" : "forward", context);
+    return {};
+}
+
+} // namespace nabla::app::cli

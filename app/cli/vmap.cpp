@@ -1,0 +1,56 @@
+// vmap FILE --over A,B -o M.onnx: the model over a batch of examples, batch axis first.
+#include "app/cli/verbs.h"
+#include "app/document/document.h"
+#include "engine/autodiff/vmap.h"
+#include "engine/exporters/exporter.h"
+
+namespace nabla::app::cli {
+
+using namespace nabla::engine;
+
+namespace {
+
+struct VmapVerbOptions {
+    std::string file, output;
+    std::vector<std::string> over;
+    std::int64_t opset = 0;
+};
+
+Result<void> mapOverBatch(const VmapVerbOptions& options, Context& context) {
+    NABLA_TRY(const Document document, Document::open(options.file, context.job));
+    NABLA_TRY(const Graph graph, legalized(document.imported()->graph));
+    VmapOptions vmapOptions;
+    NABLA_TRY(vmapOptions.over, valuesByName(graph, options.over));
+    NABLA_TRY(const VmapGraph mapped, vmap(graph, vmapOptions).in(options.file));
+    ExportOptions exportOptions;
+    exportOptions.opset = options.opset;
+    exportOptions.job = context.job;
+    NABLA_CHECK(saveOnnx(mapped.graph, options.output, exportOptions));
+    nlohmann::json notes = nlohmann::json::array();
+    for (const Diagnostic& note : mapped.notes) {
+        notes.push_back(note.message);
+        context.say("note: " + note.message);
+    }
+    if (context.json)
+        context.printJson(nlohmann::json{{"schema", 1}, {"written", options.output}, {"over", options.over}, {"notes", notes}});
+    else
+        context.say("written to " + options.output);
+    return {};
+}
+
+} // namespace
+
+void addVmap(::CLI::App& app, Context& context) {
+    auto options = std::make_shared<VmapVerbOptions>();
+    auto* verb = app.add_subcommand("vmap", "the model over a batch of examples, batch axis first");
+    verb->add_option("FILE", options->file, "model file")->required();
+    verb->add_option("--over", options->over, "inputs that get a batch axis; the others are shared")->delimiter(',')->required();
+    verb->add_option("-o,--output", options->output, "file to write")->required();
+    verb->add_option("--opset", options->opset, "opset of the result");
+    verb->callback([options, &context] {
+        if (auto result = mapOverBatch(*options, context); !result)
+            context.fail(result.error());
+    });
+}
+
+} // namespace nabla::app::cli

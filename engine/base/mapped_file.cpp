@@ -9,7 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/mapped_owner.h"
+
 namespace nabla::engine {
+
+namespace {
+
+/// Ends a mapping, and is how mappedOwner() knows one.
+struct Unmap {
+    const MappedFile* file;
+    void operator()(const MappedFile* mapped) const { delete mapped; }
+};
+
+} // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
     // O_NONBLOCK: opening a pipe or a device must not wait for its other end.
@@ -32,7 +44,13 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
         }
     }
     ::close(fd);
-    return std::shared_ptr<const MappedFile>(new MappedFile(path, static_cast<const std::byte*>(data), size));
+    const auto* mapped = new MappedFile(path, static_cast<const std::byte*>(data), size);
+    return std::shared_ptr<const MappedFile>(mapped, Unmap{mapped});
+}
+
+std::shared_ptr<const MappedFile> mappedOwner(const std::shared_ptr<const void>& owner) {
+    const Unmap* unmap = std::get_deleter<Unmap>(owner);
+    return unmap ? std::shared_ptr<const MappedFile>(owner, unmap->file) : nullptr;
 }
 
 MappedFile::~MappedFile() {

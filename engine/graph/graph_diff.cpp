@@ -14,4 +14,29 @@ GraphDiff diff(const Graph& before, const Graph& after) {
     return out;
 }
 
+Graph GraphDiff::patched(const Graph& before, GraphPatch patch, IdSourcePtr ids) {
+    Graph graph = before;
+    graph.m_memo = std::make_shared<AnalysisMemo>();
+    graph.m_ids = std::move(ids);
+    graph.m_name = std::move(patch.name);
+    graph.m_doc = std::move(patch.doc);
+    graph.m_info = std::move(patch.info);
+    graph.m_inputs = std::move(patch.inputs);
+    graph.m_captures = std::move(patch.captures);
+    graph.m_outputs = std::move(patch.outputs);
+    if (patch.functions)
+        graph.m_functions = std::make_shared<const FunctionMap>(std::move(*patch.functions));
+    if (patch.diagnostics)
+        graph.m_diagnostics = std::make_shared<const std::vector<Diagnostic>>(std::move(*patch.diagnostics));
+    for (const NodeId id : patch.removedNodes)
+        graph.m_nodes.erase(id.value);
+    for (const ValueId id : patch.removedValues)
+        graph.m_values.erase(id.value);
+    for (const NodePtr& node : patch.nodes)
+        graph.m_nodes.set(node->id.value, node);
+    for (const ValuePtr& value : patch.values)
+        graph.m_values.set(value->id.value, value);
+    return graph;
+}
+
 } // namespace nabla::engine

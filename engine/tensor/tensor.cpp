@@ -5,12 +5,20 @@
 #include <cstring>
 #include <new>
 
+#include "engine/base/mapped_owner.h"
 #include "engine/tensor/element.h"
+#include "engine/tensor/file_elements.h"
 
 namespace nabla::engine {
 
 namespace {
 constexpr std::size_t kAlignment = 64; // a cache line and the widest vector register
+
+/// Ends lazy elements of a file, and is how filePlace() knows them.
+struct DropFileElements {
+    FileElements source;
+    void operator()(const LazyElements* elements) const { delete elements; }
+};
 }
 
 std::int64_t Tensor::maxTensorBytes() {
@@ -75,10 +83,43 @@ const std::byte* LazyElements::get() const {
 
 Tensor Tensor::lazy(DType dtype, Shape shape, std::function<void(std::byte*)> fill) {
     Tensor t = view(dtype, std::move(shape), nullptr, nullptr);
-    auto elements = std::make_shared<const LazyElements>(static_cast<std::size_t>(t.bytes()), std::move(fill));
+    const FileElements* source = fill.target<FileElements>();
+    const auto bytes = static_cast<std::size_t>(t.bytes());
+    std::shared_ptr<const LazyElements> elements;
+    if (source) {
+        DropFileElements drop{*source};
+        elements = std::shared_ptr<const LazyElements>(new LazyElements(bytes, std::move(fill)), std::move(drop));
+    } else {
+        elements = std::make_shared<const LazyElements>(bytes, std::move(fill));
+    }
     t.m_lazy = elements.get();
     t.m_owner = std::move(elements);
     return t;
+}
+
+void FileElements::operator()(std::byte* out) const { std::memcpy(out, data, bytes); }
+
+std::optional<FilePlace> filePlace(const Tensor& tensor) {
+    const std::byte* data = nullptr;
+    std::shared_ptr<const MappedFile> file = mappedOwner(tensor.owner());
+    if (file) {
+        data = tensor.raw();
+    } else if (const auto* drop = std::get_deleter<DropFileElements>(tensor.owner())) {
+        file = mappedOwner(drop->source.owner);
+        data = drop->source.data;
+    }
+    if (!file)
+        return std::nullopt;
+    return FilePlace{file, static_cast<std::size_t>(data - file->bytes().data())};
+}
+
+Tensor tensorInFile(DType dtype, Shape shape, const std::shared_ptr<const MappedFile>& file, std::size_t offset) {
+    const std::byte* data = file->bytes().data() + offset;
+    const int bits = isComplex(dtype) ? bitWidth(dtype) / 2 : bitWidth(dtype);
+    if (bits < 8 || offset % (static_cast<std::size_t>(bits) / 8) == 0) // a mapping begins at a page
+        return Tensor::view(dtype, std::move(shape), data, file);
+    const auto bytes = static_cast<std::size_t>(storageBytes(dtype, elementCount(shape)));
+    return Tensor::lazy(dtype, std::move(shape), FileElements{data, bytes, file});
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/tensor/element.h"
+#include "engine/tensor/file_elements.h"
 
 namespace nabla::engine {
 
@@ -59,10 +60,10 @@ Tensor placeBytes(DType dtype, Shape shape, const std::byte* data, std::size_t s
     if (aligned && normal)
         return Tensor::view(dtype, std::move(shape), data, std::move(owner));
     if (normal && size > kCopyAtOnce)
-        return Tensor::lazy(dtype, std::move(shape), [data, size, keep = std::move(owner)](std::byte* out) { std::memcpy(out, data, size); });
+        return Tensor::lazy(dtype, std::move(shape), FileElements{data, size, std::move(owner)});
     auto made = Tensor::make(dtype, shape);
     if (!made) // over the memory limit, though it lies in the file: then let whoever reads it pay
-        return Tensor::lazy(dtype, std::move(shape), [data, size, keep = std::move(owner)](std::byte* out) { std::memcpy(out, data, size); });
+        return Tensor::lazy(dtype, std::move(shape), FileElements{data, size, std::move(owner)});
     if (normal && size > 0)
         std::memcpy(made->mutableRaw(), data, size);
     else

@@ -50,6 +50,7 @@ private slots:
     void memoStartsAfreshWithEveryState();
     void inputWithDefaultIsNoConstant();
     void typesPrintAndCompare();
+    void patchFromADifferenceGivesTheSameState();
 };
 
 void tst_graph::nodesAndValuesKnowEachOther() {
@@ -208,6 +209,42 @@ void tst_graph::typesPrintAndCompare() {
     QVERIFY(!(t == ValueType::sequence(ValueType::tensor(DType::Int64))));
     QVERIFY(!t.element->concreteShape());
     QCOMPARE(*ValueType::tensor(DType::Bool, Shape{2, 3}).concreteShape(), (Shape{2, 3}));
+}
+
+void tst_graph::patchFromADifferenceGivesTheSameState() {
+    const Chain c = chain();
+    GraphEditor editor(c.graph);
+    editor.renameValue(c.a, "b");
+    editor.removeValue(c.w);
+    const NodeId relu = editor.add({.opType = "Relu", .inputs = {c.y}, .outputNames = {"z"}});
+    editor.setOutputs(editor.outputs(relu));
+    const Graph after = editor.finish();
+    const GraphDiff change = diff(c.graph, after);
+
+    GraphPatch patch;
+    patch.name = after.name();
+    patch.info = after.infoPtr();
+    patch.inputs.assign(after.inputs().begin(), after.inputs().end());
+    patch.outputs.assign(after.outputs().begin(), after.outputs().end());
+    patch.removedValues = change.removedValues;
+    for (const NodeId id : change.added)
+        patch.nodes.push_back(after.nodePtr(id));
+    for (const auto& list : {change.addedValues, change.changedValues}) {
+        for (const ValueId id : list)
+            patch.values.push_back(std::make_shared<const Value>(*after.value(id)));
+    }
+    const Graph again = GraphDiff::patched(c.graph, patch, c.graph.ids());
+    QVERIFY(verify(again).empty());
+    QVERIFY(!again.sameStateAs(c.graph));
+    QVERIFY(!again.value(c.w));
+    QCOMPARE(again.value(c.a)->name, std::string("b"));
+    QCOMPARE(again.nodePtr(c.neg), c.graph.nodePtr(c.neg));
+    QCOMPARE(again.outputs().front(), after.outputs().front());
+    // Nodes are the very same objects; the values were copied above, and only those differ.
+    const GraphDiff rest = diff(after, again);
+    QVERIFY(rest.added.empty() && rest.removed.empty() && rest.changed.empty() && rest.addedValues.empty() && rest.removedValues.empty());
+    QCOMPARE(rest.changedValues, (std::vector<ValueId>{c.a, after.outputs().front()}));
+    QVERIFY(diff(c.graph, c.graph).empty());
 }
 
 QTEST_GUILESS_MAIN(tst_graph)

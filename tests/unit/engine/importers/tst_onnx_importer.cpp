@@ -1,4 +1,5 @@
 // Faithful reading of ONNX files: the open- cases of tests/data/bugs, bodies and their captures, weights that stay in the file.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,7 @@
 #include "engine/base/write_file.h"
 #include "engine/importers/importer.h"
 #include "engine/schema/text_form.h"
+#include "engine/tensor/file_elements.h"
 
 using namespace nabla::engine;
 namespace fs = std::filesystem;
@@ -67,6 +69,10 @@ private slots:
     void linksOutsideTheFolderAreRefusedUnlessAllowed();
     void cancelledReadingStops();
     void sniffingPrefersContent();
+    void weightsKnowWhereTheyLie_data();
+    void weightsKnowWhereTheyLie();
+    void tensorsInAFileKnowTheirPlace_data();
+    void tensorsInAFileKnowTheirPlace();
 };
 
 void tst_onnx_importer::sixteenBitFloatsInTheIntegerField() {
@@ -229,6 +235,78 @@ void tst_onnx_importer::sniffingPrefersContent() {
     QVERIFY(!text && text.error().message().find("plain text") != std::string::npos);
     QVERIFY(!openModel(path.parent_path(), context));
     QVERIFY(!openModel(path.parent_path() / "nothing.onnx", context));
+}
+
+void tst_onnx_importer::weightsKnowWhereTheyLie_data() {
+    QTest::addColumn<int>("nameLength");
+    for (int length = 1; length <= 4; ++length) // one of them puts the floats at a multiple of four
+        QTest::addRow("name of %d letters", length) << length;
+}
+
+void tst_onnx_importer::weightsKnowWhereTheyLie() {
+    QFETCH(int, nameLength);
+    // The fields of onnx.proto: graph = 7, initializer = 5, dims = 1, data_type = 2, name = 8, raw_data = 9, opset_import = 8.
+    const auto varint = [](std::size_t value) {
+        std::string out;
+        for (; value >= 0x80; value >>= 7)
+            out += static_cast<char>(value | 0x80);
+        return out + static_cast<char>(value);
+    };
+    const auto message = [&](int field, const std::string& bytes) { return varint(static_cast<std::size_t>(field << 3 | 2)) + varint(bytes.size()) + bytes; };
+    std::vector<float> elements(20'000); // 80,000 bytes: more than is copied at once
+    for (std::size_t i = 0; i < elements.size(); ++i)
+        elements[i] = static_cast<float>(i);
+    const std::string raw(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float));
+    const std::string tensor = "\x08" + varint(elements.size()) + "\x10\x01" + message(8, std::string(static_cast<std::size_t>(nameLength), 'w')) + message(9, raw);
+    const std::string file = "\x08\x08" + message(7, message(2, "g") + message(5, tensor)) + message(8, "\x10\x11");
+    QTemporaryDir temporary;
+    const fs::path path = fs::path(temporary.path().toStdString()) / "m.onnx";
+    QVERIFY(writeFile(path, file));
+
+    const Model model = open(path);
+    const Value* weight = find(model.graph, std::string(static_cast<std::size_t>(nameLength), 'w'));
+    QVERIFY(weight && weight->constant);
+    const auto place = filePlace(*weight->constant);
+    QVERIFY(place.has_value());
+    QCOMPARE(place->offset, file.find(raw));
+    QCOMPARE(place->file->path(), path);
+    const auto data = weight->constant->data<float>();
+    QVERIFY(std::equal(elements.begin(), elements.end(), data.begin(), data.end()));
+    QCOMPARE(filePlace(*weight->constant)->offset, place->offset); // also after the elements were looked at
+    QVERIFY(!filePlace(Tensor::scalar(1.0F)));
+    QVERIFY(!filePlace(Tensor()));
+}
+
+void tst_onnx_importer::tensorsInAFileKnowTheirPlace_data() {
+    QTest::addColumn<int>("offset");
+    QTest::newRow("aligned: a view") << 8;
+    QTest::newRow("unaligned: copied when read") << 5;
+}
+
+void tst_onnx_importer::tensorsInAFileKnowTheirPlace() {
+    QFETCH(int, offset);
+    const auto at = static_cast<std::size_t>(offset);
+    QTemporaryDir temporary;
+    const fs::path path = fs::path(temporary.path().toStdString()) / "weights.bin";
+    const float elements[] = {1.5F, -2.0F, 0.25F, 3.0F};
+    std::string bytes(at, 'x');
+    bytes.append(reinterpret_cast<const char*>(elements), sizeof elements);
+    QVERIFY(writeFile(path, bytes));
+    Tensor tensor;
+    {
+        const auto file = MappedFile::open(path);
+        QVERIFY(file.has_value());
+        tensor = tensorInFile(DType::Float32, {2, 2}, *file, at);
+    }
+    for (const Tensor& each : {tensor, tensor.reshaped({4})}) {
+        const auto place = filePlace(each);
+        QVERIFY(place.has_value());
+        QCOMPARE(place->offset, at);
+        QCOMPARE(place->file->path(), path);
+        QVERIFY(std::equal(std::begin(elements), std::end(elements), each.data<float>().begin()));
+    }
+    const auto copy = tensor.clone();
+    QVERIFY(copy.has_value() && !filePlace(*copy));
 }
 
 QTEST_GUILESS_MAIN(tst_onnx_importer)

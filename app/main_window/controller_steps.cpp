@@ -126,8 +126,8 @@ void Controller::stepForward() {
 }
 
 void Controller::stepBack() {
-    withStepper(tr("Stepping back"), [](Stepper& stepper, const JobControl&) -> Result<std::string> {
-        stepper.stepBack();
+    withStepper(tr("Stepping back"), [](Stepper& stepper, const JobControl& job) -> Result<std::string> {
+        NABLA_CHECK(stepper.stepBack(job));
         return std::string();
     });
 }

@@ -46,6 +46,10 @@ public:
     Result<std::vector<RuntimeValue>> call(const Node& node, const Function* function,
         std::span<const RuntimeValue> inputs, const RunEnv& env, std::uint64_t seed);
 
+    /// What runs a body, and what runs a call with these inputs; both live as long as this runner.
+    Result<GraphRunner*> bodyRunner(const GraphPtr& body);
+    Result<GraphRunner*> callRunner(const Node& node, const Function* function, std::span<const RuntimeValue> inputs);
+
 private:
     using TypeKey = std::vector<std::int64_t>;
     struct Planned {
@@ -53,8 +57,6 @@ private:
         std::unique_ptr<PlanExecutor> executor;
     };
     static TypeKey keyOf(std::span<const RuntimeValue> values);
-    Result<GraphRunner*> bodyRunner(const GraphPtr& body);
-    Result<GraphRunner*> callRunner(const Node& node, const Function* function, std::span<const RuntimeValue> inputs);
 
     Graph m_graph;
     std::shared_ptr<const RunnerOptions> m_options;

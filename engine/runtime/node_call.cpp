@@ -51,9 +51,11 @@ Result<std::vector<RuntimeValue>> runNode(const NodeCall& call, GraphRunner& run
         }
         return Tensor::make(dtype, shape);
     };
-    context.runBody = [&](const GraphPtr& body, std::vector<RuntimeValue> values, std::vector<RuntimeValue> captured) {
+    context.runBody = [&](const GraphPtr& body, std::vector<RuntimeValue> values, std::vector<RuntimeValue> captured) -> Result<std::vector<RuntimeValue>> {
         values.insert(values.end(), std::make_move_iterator(captured.begin()), std::make_move_iterator(captured.end()));
-        return runner.runBody(body, values, env, mixSeed(seed, bodyRuns++));
+        const std::uint64_t run = bodyRuns++;
+        return call.bodyHook ? (*call.bodyHook)(run, body, std::move(values), mixSeed(seed, run))
+                             : runner.runBody(body, values, env, mixSeed(seed, run));
     };
     NABLA_CHECK(call.kernel ? call.kernel->run(context, call.state) : call.op->run.run()(context));
     for (std::size_t k = 0; k < outputs.size(); ++k) {

@@ -10,6 +10,11 @@
 
 namespace nabla::engine {
 
+/// Runs a body in place of the runner: which run of a body within the node's run it is, the body, one value per input
+/// and capture of it, and the seed it would run with.
+using BodyHook
+    = std::function<Result<std::vector<RuntimeValue>>(std::uint64_t, const GraphPtr&, std::vector<RuntimeValue>, std::uint64_t)>;
+
 /// What runs: exactly one of `function` and `op`; with `kernel` an optimised kernel that fits the inputs.
 struct NodeCall {
     const Node& node;
@@ -17,6 +22,7 @@ struct NodeCall {
     const Function* function = nullptr;
     const Kernel* kernel = nullptr;
     KernelState* state = nullptr;
+    const BodyHook* bodyHook = nullptr; ///< null: bodies run by the runner; has no effect on calls
 };
 
 /// The operator or function of a node. Errors (Run): an operator that nobody knows.

@@ -1,33 +1,23 @@
-// Stepper: a table of values over a plan in which every value keeps its own place.
+// Stepper: the main graph's table and a stack of open bodies.
 #include "engine/runtime/stepper.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "engine/kernels/kernel.h"
 #include "engine/plan/node_text.h"
-#include "engine/runtime/node_call.h"
+#include "engine/runtime/body_steps.h"
 #include "engine/runtime/session_inputs.h"
 #include "engine/runtime/session_setup.h"
 
 namespace nabla::engine {
 
 namespace {
-
-std::int64_t countNotFinite(const RuntimeValue& value) {
-    const Tensor& tensor = value.tensor();
-    if (!tensor.defined() || !isFloat(tensor.dtype()))
-        return 0;
-    std::int64_t count = 0;
-    for (std::int64_t i = 0; i < tensor.elementCount(); ++i)
-        count += !std::isfinite(tensor.asDouble(i));
-    return count;
+constexpr std::size_t kWholeGraph = static_cast<std::size_t>(-1);
 }
-
-} // namespace
 
 struct Stepper::Impl {
     Impl(const Graph& graph, const SessionOptions& given)
@@ -37,169 +27,165 @@ struct Stepper::Impl {
             pool = std::make_unique<ThreadPool>(given.threads, initKernelThread);
     }
 
-    Result<void> prepare(std::vector<RuntimeValue> inputs);
-    Result<void> runStep(std::uint32_t step, const JobControl& job, bool again);
-    Result<std::vector<RuntimeValue>> gather(const std::vector<std::uint32_t>& list, const JobControl& job);
-    Result<void> ensure(std::uint32_t slot, const JobControl& job);
-    void put(std::uint32_t slot, RuntimeValue value);
-    void forget(std::uint32_t slot);
-    void keepWithinBudget(std::uint32_t justRun);
-    bool kernelFits(const PlanStep& step, const std::vector<RuntimeValue>& inputs) const;
-    bool isGiven(std::uint32_t slot) const { return producer[slot] == kNoSlot; }
-    std::string notFinite(std::uint32_t step) const;
+    StepTable& top() { return bodies.empty() ? *main : bodies.back().table(); }
+    const StepTable& top() const { return bodies.empty() ? *main : bodies.back().table(); }
+    StepTable& tableAt(std::size_t depth) { return depth == 0 ? *main : bodies[depth - 1].table(); }
+    const StepTable& tableAt(std::size_t depth) const { return depth == 0 ? *main : bodies[depth - 1].table(); }
+
+    Result<void> over(const JobControl& job);
+    Result<void> cross(const JobControl& job);
+    Result<Stop> runOn(std::size_t whileDeeperThan, const JobControl& job);
+    void leave(std::vector<RuntimeValue> results);
+    std::int64_t kept() const;
+    void keepWithinBudget();
+    bool mayStopInside(const PlanStep& step);
+    bool hasBreakpointIn(const Graph& graph, std::unordered_set<const Graph*>& seen) const;
+    bool hasBreakpointIn(const Graph& graph, const Node& node, std::unordered_set<const Graph*>& seen) const;
 
     SessionOptions options;
     GraphRunner runner;
     std::unique_ptr<ThreadPool> pool;
-    std::shared_ptr<const Plan> plan;
-    std::vector<RuntimeValue> values; // per slot; absent = not made, or dropped
-    std::vector<std::uint32_t> producer; // per slot: its step; kNoSlot = given
-    std::unordered_map<ValueId, std::uint32_t> slotOf;
-    std::unordered_map<NodeId, std::size_t> stepOf;
-    std::size_t position = 0;
-    std::uint32_t oldestKept = 0; // steps before it have been looked at for dropping
-    std::int64_t budget = 0, kept = 0;
+    std::unique_ptr<StepTable> main;
+    std::vector<BodySteps> bodies; ///< open ones, outermost first; each stands in the next step of the one before
+    std::int64_t budget = 0;
     std::set<NodeId> breakpoints;
+    std::unordered_map<const Node*, bool> breaksInside; ///< of steps met, for these breakpoints
     bool breakOnNotFinite = false;
     ExecutionObserver* observer = nullptr;
     std::optional<RunScope> scope;
 };
 
-Result<void> Stepper::Impl::prepare(std::vector<RuntimeValue> inputs) {
-    PlanOptions planOptions;
-    planOptions.keepAll = true;
-    planOptions.optimisedKernels = options.optimisedKernels;
-    std::vector<ValueType> types;
-    for (const RuntimeValue& input : inputs)
-        types.push_back(typeOf(input));
-    NABLA_TRY(plan, buildPlan(runner.graph(), types, planOptions));
-    values.resize(plan->slotTable.size());
-    producer.assign(plan->slotTable.size(), kNoSlot);
-    for (std::uint32_t s = 0; s < plan->steps.size(); ++s) {
-        stepOf.emplace(plan->steps[s].node, s);
-        for (const std::uint32_t slot : plan->steps[s].outputs) {
-            if (slot != kNoSlot)
-                producer[slot] = s;
-        }
+std::int64_t Stepper::Impl::kept() const {
+    std::int64_t bytes = main->keptBytes();
+    for (const BodySteps& body : bodies)
+        bytes += body.keptBytes() + body.table().keptBytes();
+    return bytes;
+}
+
+/// Outer values first: the innermost body is what is looked at.
+void Stepper::Impl::keepWithinBudget() {
+    std::int64_t over = kept() - budget;
+    for (std::size_t d = 0; over > 0 && d <= bodies.size(); ++d) {
+        if (d > 0)
+            bodies[d - 1].keepWithin(bodies[d - 1].keptBytes() - over);
+        over = kept() - budget;
+        tableAt(d).keepWithin(tableAt(d).keptBytes() - over);
+        over = kept() - budget;
     }
-    for (std::uint32_t i = 0; i < plan->slotTable.size(); ++i) {
-        slotOf.emplace(plan->slotTable[i].value, i);
-        if (plan->slotTable[i].constant)
-            values[i] = *plan->slotTable[i].constant;
-    }
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        values[plan->inputSlots[i]] = std::move(inputs[i]);
-    return {};
 }
 
-void Stepper::Impl::put(std::uint32_t slot, RuntimeValue value) {
-    kept += value.bytes() - values[slot].bytes();
-    values[slot] = std::move(value);
-}
-
-void Stepper::Impl::forget(std::uint32_t slot) {
-    put(slot, RuntimeValue());
-}
-
-bool Stepper::Impl::kernelFits(const PlanStep& step, const std::vector<RuntimeValue>& inputs) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const PlanSlot* slot = step.inputs[i] == kNoSlot ? nullptr : &plan->slotTable[step.inputs[i]];
-        if (slot && slot->sizeKnown
-            && (inputs[i].tensor().dtype() != slot->dtype || inputs[i].tensor().shape() != slot->shape))
-            return false;
-    }
-    return true;
-}
-
-Result<std::vector<RuntimeValue>> Stepper::Impl::gather(const std::vector<std::uint32_t>& list, const JobControl& job) {
-    for (const std::uint32_t slot : list) {
-        if (slot != kNoSlot)
-            NABLA_CHECK(ensure(slot, job));
-    }
-    std::vector<RuntimeValue> out;
-    for (const std::uint32_t slot : list)
-        out.push_back(slot == kNoSlot ? RuntimeValue() : values[slot]);
-    return out;
-}
-
-Result<void> Stepper::Impl::runStep(std::uint32_t s, const JobControl& job, bool again) {
-    const PlanStep& step = plan->steps[s];
+Result<void> Stepper::Impl::over(const JobControl& job) {
     static const RunScope kSilent(nullptr, Phase::None);
-    RunEnv env;
-    env.job = &job;
-    env.scope = scope && !again ? &*scope : &kSilent;
-    env.pool = pool.get();
-    env.seed = options.seed;
-    env.memoryLimitBytes = runner.options().memoryLimitBytes;
-    NABLA_TRY(const std::vector<RuntimeValue> inputs, gather(step.inputs, job));
-    NABLA_TRY(const std::vector<RuntimeValue> captures, gather(step.captures, job));
-    NodeCall call{*step.graphNode, step.op, step.function, nullptr, nullptr};
-    if (step.kernel && kernelFits(step, inputs)) {
-        call.kernel = step.kernel;
-        call.state = step.state.get();
-    }
-    std::vector<RuntimeValue> outputs;
-    {
-        const StepScope recorded(*env.scope, step.node.value, s, step.kernelIndex, step.phase);
-        auto made = runNode(call, runner, inputs, captures, env, kept);
-        if (!made)
-            return made.error().kind() == ErrorKind::Cancelled ? made.error()
-                                                               : made.error().in(nodeText(*step.graphNode));
-        outputs = std::move(*made);
-    }
-    for (std::size_t k = 0; k < step.outputs.size(); ++k) {
-        if (step.outputs[k] != kNoSlot)
-            put(step.outputs[k], std::move(outputs[k]));
-    }
+    NABLA_CHECK(job.check());
+    StepTable& table = top();
+    if (bodies.empty() && observer && !scope)
+        scope.emplace(observer, Phase::None);
+    NABLA_TRY(std::vector<RuntimeValue> results, table.evaluateNext(bodies.empty() && scope ? *scope : kSilent, job));
+    table.commitNext(std::move(results));
+    keepWithinBudget();
+    if (main->atEnd())
+        scope.reset();
     return {};
 }
 
-/// Makes a dropped value again from the nearest ones that are kept: the steps it needs, found backwards, run forwards.
-Result<void> Stepper::Impl::ensure(std::uint32_t slot, const JobControl& job) {
-    if (isGiven(slot) || !values[slot].absent())
-        return {};
-    std::set<std::uint32_t> needed;
-    std::vector<std::uint32_t> open{producer[slot]};
-    while (!open.empty()) {
-        const std::uint32_t s = open.back();
-        open.pop_back();
-        if (!needed.insert(s).second)
-            continue;
-        for (const auto* list : {&plan->steps[s].inputs, &plan->steps[s].captures}) {
-            for (const std::uint32_t input : *list) {
-                if (input != kNoSlot && !isGiven(input) && values[input].absent())
-                    open.push_back(producer[input]);
+/// The node of the innermost body has these results; stepping goes on behind it.
+void Stepper::Impl::leave(std::vector<RuntimeValue> results) {
+    bodies.pop_back();
+    top().commitNext(std::move(results));
+    keepWithinBudget();
+    if (main->atEnd())
+        scope.reset();
+}
+
+Result<void> Stepper::Impl::cross(const JobControl& job) {
+    NABLA_CHECK(job.check());
+    NABLA_TRY(const bool more, bodies.back().openNext(job));
+    if (more)
+        keepWithinBudget();
+    else
+        leave(std::move(bodies.back().results));
+    return {};
+}
+
+bool Stepper::Impl::hasBreakpointIn(const Graph& graph, std::unordered_set<const Graph*>& seen) const {
+    if (!seen.insert(&graph).second)
+        return false;
+    bool found = false;
+    graph.forEachNode([&](const Node& node) {
+        found = found || breakpoints.contains(node.id) || hasBreakpointIn(graph, node, seen);
+    });
+    return found;
+}
+
+bool Stepper::Impl::hasBreakpointIn(const Graph& graph, const Node& node, std::unordered_set<const Graph*>& seen) const {
+    for (const auto& [name, body] : node.bodies()) {
+        if (body && hasBreakpointIn(*body, seen))
+            return true;
+    }
+    const FunctionMap& functions = runner.options().functions;
+    const Function* function = graph.function(node);
+    if (const auto it = functions.find(functionKey(node.domain, node.opType, node.overload));
+        !function && it != functions.end())
+        function = it->second.get();
+    return function && function->body && hasBreakpointIn(*function->body, seen);
+}
+
+bool Stepper::Impl::mayStopInside(const PlanStep& step) {
+    if (!BodySteps::canEnter(step))
+        return false;
+    if (breakOnNotFinite)
+        return true;
+    if (breakpoints.empty())
+        return false;
+    // The body that an operator is defined by is made when it runs; what it has in it is not known before.
+    if (step.isCall() && !step.function)
+        return true;
+    const auto [it, isNew] = breaksInside.emplace(step.graphNode, false);
+    if (isNew) {
+        std::unordered_set<const Graph*> seen;
+        it->second = hasBreakpointIn(top().plan().graph, *step.graphNode, seen);
+    }
+    return it->second;
+}
+
+/// Until there are no more than so many open bodies, or for the main graph until its end.
+Result<Stepper::Stop> Stepper::Impl::runOn(std::size_t until, const JobControl& job) {
+    const bool toTheEnd = until == kWholeGraph;
+    for (bool first = true; toTheEnd ? !bodies.empty() || !main->atEnd() : bodies.size() > until; first = false) {
+        StepTable& table = top();
+        const PlanStep* next = table.atEnd() ? nullptr : &table.next();
+        if (!first && next && breakpoints.contains(next->node))
+            return Stop{Stop::Why::Breakpoint, fmt::format("breakpoint on {}", nodeText(*next->graphNode))};
+        bool ran = true;
+        Result<void> done;
+        if (!next) {
+            const std::size_t before = bodies.size();
+            done = cross(job);
+            ran = bodies.size() < before;
+        } else if (mayStopInside(*next)) {
+            BodySteps body(table);
+            if (auto entered = body.open(0, job); !entered) {
+                done = entered.error();
+            } else if (*entered) {
+                bodies.push_back(std::move(body));
+                ran = false;
+            } else {
+                table.commitNext(std::move(body.results));
             }
+        } else {
+            done = over(job);
         }
-    }
-    for (const std::uint32_t s : needed) {
-        NABLA_CHECK(job.check());
-        NABLA_CHECK(runStep(s, job, true));
-    }
-    oldestKept = std::min(oldestKept, *needed.begin());
-    return {};
-}
-
-/// Drops the oldest values first; those of the step that just ran stay.
-void Stepper::Impl::keepWithinBudget(std::uint32_t justRun) {
-    while (kept > budget && oldestKept < justRun) {
-        for (const std::uint32_t slot : plan->steps[oldestKept].outputs) {
-            if (slot != kNoSlot)
-                forget(slot);
+        if (!done) {
+            if (done.error().kind() == ErrorKind::Cancelled)
+                return Stop{Stop::Why::Cancelled, done.error().message()};
+            return done.error();
         }
-        ++oldestKept;
+        if (!ran || !breakOnNotFinite)
+            continue;
+        if (std::string found = top().notFinite(); !found.empty())
+            return Stop{Stop::Why::NotFinite, std::move(found)};
     }
-}
-
-std::string Stepper::Impl::notFinite(std::uint32_t s) const {
-    for (const std::uint32_t slot : plan->steps[s].outputs) {
-        const std::int64_t count = slot == kNoSlot ? 0 : countNotFinite(values[slot]);
-        if (count > 0) {
-            return fmt::format("{}: {} of {} values of \"{}\" are not finite", nodeText(*plan->steps[s].graphNode),
-                count, values[slot].tensor().elementCount(), plan->graph.value(plan->slotTable[slot].value)->name);
-        }
-    }
-    return {};
+    return toTheEnd ? Stop{Stop::Why::End, "the end"} : Stop{Stop::Why::LeftBody, "left the body"};
 }
 
 Stepper::Stepper(std::unique_ptr<Impl> impl)
@@ -212,118 +198,177 @@ Result<std::unique_ptr<Stepper>> Stepper::create(
     NABLA_TRY(std::vector<RuntimeValue> values, orderedInputs(prepared, inputs, options.inDouble));
     auto impl = std::make_unique<Impl>(prepared, options);
     impl->budget = memoryBudgetBytes;
-    NABLA_CHECK(impl->prepare(std::move(values)));
+    const StepTableOptions table{impl->pool.get(), options.seed, 0, options.optimisedKernels};
+    NABLA_TRY(impl->main, StepTable::create(impl->runner, std::move(values), table));
     return std::unique_ptr<Stepper>(new Stepper(std::move(impl)));
 }
 
 std::size_t Stepper::stepCount() const {
-    return m_impl->plan->steps.size();
+    return m_impl->main->stepCount();
 }
 std::size_t Stepper::position() const {
-    return m_impl->position;
+    return m_impl->main->position();
 }
 NodeId Stepper::nodeAt(std::size_t step) const {
-    return step < stepCount() ? m_impl->plan->steps[step].node : NodeId{};
+    return step < stepCount() ? plan().steps[step].node : NodeId{};
 }
 Phase Stepper::phaseAt(std::size_t step) const {
-    return step < stepCount() ? m_impl->plan->steps[step].phase : Phase::None;
+    return step < stepCount() ? plan().steps[step].phase : Phase::None;
 }
-
 std::optional<std::size_t> Stepper::stepOf(NodeId node) const {
-    const auto it = m_impl->stepOf.find(node);
-    return it == m_impl->stepOf.end() ? std::nullopt : std::optional(it->second);
+    return m_impl->main->stepOf(node);
 }
 
 std::size_t Stepper::backwardStart() const {
-    const auto& steps = m_impl->plan->steps;
+    const auto& steps = plan().steps;
     return static_cast<std::size_t>(std::find_if(steps.begin(), steps.end(), [](const PlanStep& s) {
         return s.phase == Phase::Backward;
     }) - steps.begin());
 }
 
+std::vector<Stepper::Level> Stepper::levels() const {
+    std::vector<Level> out;
+    for (const BodySteps& body : m_impl->bodies) {
+        out.push_back({body.node(), body.bodyName(), body.iteration(), body.iterations(), body.atMost(),
+            body.table().position(), body.table().stepCount()});
+    }
+    return out;
+}
+
+std::size_t Stepper::depth() const {
+    return m_impl->bodies.size();
+}
+const Plan& Stepper::planAt(std::size_t depth) const {
+    return m_impl->tableAt(depth).plan();
+}
+NodeId Stepper::nextNode() const {
+    return m_impl->top().atEnd() ? NodeId{} : m_impl->top().next().node;
+}
+
 Result<void> Stepper::stepForward(const JobControl& job) {
-    if (m_impl->position >= stepCount())
-        return {};
+    initKernelThread();
+    if (!m_impl->top().atEnd())
+        return m_impl->over(job);
+    return m_impl->bodies.empty() ? Result<void>() : m_impl->cross(job);
+}
+
+bool Stepper::canStepInto() const {
+    return !m_impl->top().atEnd() && BodySteps::canEnter(m_impl->top().next());
+}
+
+Result<void> Stepper::stepInto(const JobControl& job) {
+    if (!canStepInto())
+        return stepForward(job);
     initKernelThread();
     NABLA_CHECK(job.check());
-    if (m_impl->observer && !m_impl->scope)
-        m_impl->scope.emplace(m_impl->observer, Phase::None);
-    const auto step = static_cast<std::uint32_t>(m_impl->position);
-    NABLA_CHECK(m_impl->runStep(step, job, false));
-    m_impl->keepWithinBudget(step);
-    if (++m_impl->position == stepCount())
-        m_impl->scope.reset();
+    BodySteps body(m_impl->top());
+    NABLA_TRY(const bool entered, body.open(0, job));
+    if (entered)
+        m_impl->bodies.push_back(std::move(body));
+    else
+        m_impl->top().commitNext(std::move(body.results));
+    m_impl->keepWithinBudget();
     return {};
 }
 
-void Stepper::stepBack() {
-    if (m_impl->position == 0)
-        return;
+Result<void> Stepper::stepBack(const JobControl& job) {
+    StepTable& table = m_impl->top();
     m_impl->scope.reset();
-    for (const std::uint32_t slot : m_impl->plan->steps[--m_impl->position].outputs) {
-        if (slot != kNoSlot)
-            m_impl->forget(slot);
+    if (table.position() > 0 || m_impl->bodies.empty()) {
+        table.back();
+        return {};
     }
-    m_impl->oldestKept = std::min(m_impl->oldestKept, static_cast<std::uint32_t>(m_impl->position));
+    BodySteps& body = m_impl->bodies.back();
+    if (body.iteration() == 0) {
+        m_impl->bodies.pop_back();
+        return {};
+    }
+    initKernelThread();
+    const std::int64_t before = body.iteration() - 1;
+    NABLA_CHECK(goToIteration(before, job));
+    while (m_impl->top().position() + 1 < m_impl->top().stepCount())
+        NABLA_CHECK(m_impl->over(job));
+    return {};
 }
 
 Result<Stepper::Stop> Stepper::continueForward(const JobControl& job) {
-    for (bool first = true; m_impl->position < stepCount(); first = false) {
-        const PlanStep& step = m_impl->plan->steps[m_impl->position];
-        if (!first && m_impl->breakpoints.contains(step.node))
-            return Stop{Stop::Why::Breakpoint, fmt::format("breakpoint on {}", nodeText(*step.graphNode))};
-        if (auto done = stepForward(job); !done) {
-            if (done.error().kind() == ErrorKind::Cancelled)
-                return Stop{Stop::Why::Cancelled, done.error().message()};
-            return done.error();
-        }
-        if (!m_impl->breakOnNotFinite)
-            continue;
-        if (std::string found = m_impl->notFinite(static_cast<std::uint32_t>(m_impl->position - 1)); !found.empty())
-            return Stop{Stop::Why::NotFinite, std::move(found)};
+    initKernelThread();
+    return m_impl->runOn(kWholeGraph, job);
+}
+
+Result<Stepper::Stop> Stepper::stepOut(const JobControl& job) {
+    if (m_impl->bodies.empty())
+        return usageError("stepping is not inside a body");
+    initKernelThread();
+    BodySteps& body = m_impl->bodies.back();
+    StepTable& outer = m_impl->tableAt(depth() - 1);
+    if (m_impl->breakOnNotFinite || !m_impl->breakpoints.empty())
+        return m_impl->runOn(depth() - 1, job);
+    auto results = body.finish(job);
+    if (!results) {
+        if (results.error().kind() == ErrorKind::Cancelled)
+            return Stop{Stop::Why::Cancelled, results.error().message()};
+        return results.error();
     }
-    return Stop{Stop::Why::End, "the end"};
+    const std::string text = fmt::format("left {}", nodeText(*outer.next().graphNode));
+    m_impl->leave(std::move(*results));
+    return Stop{Stop::Why::LeftBody, text};
+}
+
+Result<void> Stepper::goToIteration(std::int64_t k, const JobControl& job) {
+    if (m_impl->bodies.empty())
+        return usageError("stepping is not inside a body");
+    BodySteps& body = m_impl->bodies.back();
+    const std::string what = nodeText(*m_impl->tableAt(depth() - 1).next().graphNode);
+    if (k < 0 || (body.isCall() && k > 0))
+        return usageError("{} has no iteration {}", what, k);
+    initKernelThread();
+    NABLA_TRY(const bool there, body.open(k, job));
+    if (!there)
+        return usageError("{} ends before iteration {}", what, k);
+    m_impl->keepWithinBudget();
+    return {};
 }
 
 Result<void> Stepper::goTo(std::size_t position, const JobControl& job) {
-    while (m_impl->position > position)
-        stepBack();
-    while (m_impl->position < std::min(position, stepCount())) {
-        job.say("Running", static_cast<std::int64_t>(m_impl->position), static_cast<std::int64_t>(position));
+    m_impl->bodies.clear();
+    while (this->position() > position)
+        NABLA_CHECK(stepBack(job));
+    while (this->position() < std::min(position, stepCount())) {
+        job.say("Running", static_cast<std::int64_t>(this->position()), static_cast<std::int64_t>(position));
         NABLA_CHECK(stepForward(job));
     }
     return {};
 }
 
 bool Stepper::available(ValueId id) const {
-    const auto it = m_impl->slotOf.find(id);
-    if (it == m_impl->slotOf.end())
-        return false;
-    return m_impl->isGiven(it->second) || m_impl->producer[it->second] < m_impl->position;
+    for (std::size_t d = depth() + 1; d-- > 0;) {
+        if (m_impl->tableAt(d).has(id))
+            return m_impl->tableAt(d).available(id);
+    }
+    return false;
 }
 
 Result<RuntimeValue> Stepper::value(ValueId id) {
-    const auto it = m_impl->slotOf.find(id);
-    if (it == m_impl->slotOf.end()) {
-        if (const TensorPtr constant = graph().constant(id)) // nobody reads it
+    for (std::size_t d = depth() + 1; d-- > 0;) {
+        StepTable& table = m_impl->tableAt(d);
+        if (table.has(id)) {
+            NABLA_TRY(RuntimeValue value, table.value(id));
+            m_impl->keepWithinBudget();
+            return value;
+        }
+        if (const TensorPtr constant = table.plan().graph.constant(id)) // nobody reads it
             return RuntimeValue(*constant);
-        return usageError("the graph has no value #{}", id.value);
     }
-    if (!available(id)) {
-        return usageError("value \"{}\" is made by step {}, the position is {}", graph().value(id)->name,
-            m_impl->producer[it->second], m_impl->position);
-    }
-    NABLA_CHECK(m_impl->ensure(it->second, JobControl{}));
-    RuntimeValue value = m_impl->values[it->second];
-    m_impl->keepWithinBudget(static_cast<std::uint32_t>(m_impl->position));
-    return value;
+    return usageError("the graph has no value #{}, or its body is not open", id.value);
 }
 
 std::int64_t Stepper::keptBytes() const {
-    return m_impl->kept;
+    return m_impl->kept();
 }
 void Stepper::setBreakpoints(std::set<NodeId> nodes) {
     m_impl->breakpoints = std::move(nodes);
+    m_impl->breaksInside.clear();
 }
 void Stepper::setBreakOnNotFinite(bool on) {
     m_impl->breakOnNotFinite = on;
@@ -336,7 +381,7 @@ const Graph& Stepper::graph() const {
     return m_impl->runner.graph();
 }
 const Plan& Stepper::plan() const {
-    return *m_impl->plan;
+    return m_impl->main->plan();
 }
 
 } // namespace nabla::engine

@@ -23,7 +23,7 @@ if(NABLA_SANITIZE)
     target_link_options(nabla_options INTERFACE -fsanitize=${NABLA_SANITIZE})
     target_compile_definitions(nabla_options INTERFACE NABLA_SANITIZED)
     # The checks between a variant's members keep GCC 12 from seeing that a temporary was set: it warns where nothing is wrong.
-    target_compile_options(nabla_options INTERFACE -Wno-maybe-uninitialized)
+    target_compile_options(nabla_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 
 # nabla_library(NAME SOURCES... [LINK PUBLIC_LIBS...] [PRIVATE_LINK LIBS...]): one folder, one static library.

@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 
+#include "views/gradient/gradient_view.h"
 #include "views/history/history_view.h"
 #include "views/inspector/inspector_view.h"
 #include "views/memory_map/memory_map_view.h"
@@ -26,6 +27,7 @@ std::vector<ViewDef> viewDefs() {
         {"outline", title(QT_TRANSLATE_NOOP("ViewTitle", "Outline")), "tree", DockArea::Left, make<OutlineView>},
         {"history", title(QT_TRANSLATE_NOOP("ViewTitle", "History")), "history", DockArea::Left, make<HistoryView>},
         {"inspector", title(QT_TRANSLATE_NOOP("ViewTitle", "Inspector")), "info", DockArea::Right, make<InspectorView>},
+        {"gradient", title(QT_TRANSLATE_NOOP("ViewTitle", "Gradient")), "gradient", DockArea::Right, make<GradientView>},
         {"timeline", title(QT_TRANSLATE_NOOP("ViewTitle", "Timeline")), "timeline", DockArea::Bottom, make<TimelineView>},
         {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
         {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},

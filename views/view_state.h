@@ -11,6 +11,7 @@
 
 #include "engine/analysis/cost.h"
 #include "engine/analysis/types.h"
+#include "engine/autodiff/chain_rule.h"
 #include "engine/graph/graph.h"
 #include "engine/passes/pass.h"
 #include "engine/plan/plan.h"
@@ -57,6 +58,14 @@ struct ValueStats {
 /// Over all elements; non-finite ones are counted and left out of the rest.
 ValueStats valueStats(const engine::Tensor& tensor);
 
+/// One element of a gradient, explained for the gradient pane.
+struct Explanation {
+    engine::ChainRule rule;
+    std::optional<engine::ElementCheck> check; ///< comes after the rule
+    std::optional<engine::Curve> curve;        ///< the reader is an element-wise function
+    std::string error;                         ///< why a part is missing
+};
+
 /// All of it. Copying is cheap. A null pointer or empty optional means "there is none", which each view says in words.
 struct ViewState {
     std::string documentTitle;               ///< file name; empty = no document
@@ -73,6 +82,7 @@ struct ViewState {
     std::shared_ptr<const ValueMap> values;
     std::unordered_map<engine::ValueId, ValueStats> stats; ///< of values on the graph, for overlays (gradient norms)
     std::unordered_map<engine::ValueId, engine::ValueId> gradientOf; ///< forward value -> its cotangent, in a gradient state
+    std::shared_ptr<const Explanation> explanation;
     std::unordered_set<engine::NodeId> breakpoints;
     std::shared_ptr<const engine::Plan> plan; ///< of the last run or estimate, for the memory map
     std::shared_ptr<const profiler::TimelineData> timeline;
@@ -84,8 +94,8 @@ struct ViewState {
 
 /// What is new since the state that a view was last given; views redo only that.
 struct Changes {
-    bool graph = false, selection = false, step = false, values = false, plan = false, timeline = false, history = false, problems = false;
-    static Changes all() { return {true, true, true, true, true, true, true, true}; }
+    bool graph = false, selection = false, step = false, values = false, plan = false, timeline = false, history = false, problems = false, gradient = false;
+    static Changes all() { return {true, true, true, true, true, true, true, true, true}; }
 };
 
 } // namespace nabla::views

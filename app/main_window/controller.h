@@ -1,6 +1,7 @@
 // Controller: the open document and everything that is done to it. Widgets wish, the controller runs jobs, views get a new ViewState.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -42,6 +43,8 @@ public Q_SLOTS:
     void showState(std::uint32_t id);
     void compare(std::uint32_t before, std::uint32_t after);
     void select(const nabla::views::Selection& selection);
+    /// Explains dL/d(value[element]) of the gradient state shown, from the stepper's values; then checks the number.
+    void explain(nabla::engine::ValueId value, qint64 element);
     void toggleBreakpoint(nabla::engine::NodeId node);
     void saveAs(const QString& path); ///< the current state as ONNX
 
@@ -58,6 +61,7 @@ private:
     void showGraph(const HistoryStatePtr& state, std::uint32_t compared);
     void applyAnalysis(const Analysed& analysed);
     void refreshHistory();
+    void checkExplanation(const HistoryStatePtr& state);
     void withStepper(const QString& title, std::function<engine::Result<std::string>(engine::Stepper&, const engine::JobControl&)> act);
     void applyStep(const Stepped& stepped);
 
@@ -67,6 +71,7 @@ private:
     std::shared_ptr<engine::Stepper> m_stepper; ///< touched on the job thread only, by one job at a time
     std::uint32_t m_stepperState = 0;           ///< the history state it steps through
     QString m_recordingPath;
+    std::shared_ptr<std::atomic<std::uint32_t>> m_explained = std::make_shared<std::atomic<std::uint32_t>>(0); ///< the newest explain()
     std::uint32_t m_generation = 0;             ///< of shown graphs: results for an older one are dropped
 };
 

@@ -143,7 +143,8 @@ views::View* MainWindow::view(const QString& id) const {
 QString MainWindow::errorText() const { return m_errorBar->isHidden() ? QString() : m_errorLabel->text(); }
 
 void MainWindow::makeDocks() {
-    QDockWidget* lastBottom = nullptr;
+    QDockWidget *lastBottom = nullptr, *lastRight = nullptr;
+    setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
     for (const views::ViewDef& def : views::viewDefs()) {
         auto* dock = new QDockWidget(def.title, this);
         dock->setObjectName(def.id);
@@ -152,13 +153,18 @@ void MainWindow::makeDocks() {
         view->setAccessibleName(def.title);
         dock->setWidget(view);
         const Qt::DockWidgetArea area = def.area == views::DockArea::Left ? Qt::LeftDockWidgetArea : def.area == views::DockArea::Right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
-        // Bottom views are named by their tabs.
-        dock->setTitleBarWidget(def.area == views::DockArea::Bottom ? new QWidget(dock) : dockTitle(dock, m_theme));
+        // Views that share a place are named by their tabs.
+        dock->setTitleBarWidget(def.area == views::DockArea::Left ? dockTitle(dock, m_theme) : new QWidget(dock));
         addDockWidget(area, dock);
         if (def.area == views::DockArea::Bottom) {
             if (lastBottom)
                 tabifyDockWidget(lastBottom, dock);
             lastBottom = dock;
+        }
+        if (def.area == views::DockArea::Right) {
+            if (lastRight)
+                tabifyDockWidget(lastRight, dock);
+            lastRight = dock;
         }
         m_views[def.id] = {dock, view};
         connect(view, &views::View::selectionWanted, &m_controller, &Controller::select);
@@ -166,6 +172,7 @@ void MainWindow::makeDocks() {
         connect(view, &views::View::historyStateWanted, &m_controller, &Controller::showState);
         connect(view, &views::View::comparisonWanted, &m_controller, &Controller::compare);
         connect(view, &views::View::breakpointToggled, &m_controller, &Controller::toggleBreakpoint);
+        connect(view, &views::View::explanationWanted, &m_controller, &Controller::explain);
         connect(view, &views::View::stepWanted, &m_controller, &Controller::goToStep);
         connect(view, &views::View::actionWanted, this, [this](const QString& name) {
             if (QAction* wanted = m_actions.value(name))
@@ -257,6 +264,8 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
         if (auto it = m_views.find("timeline"); it != m_views.end())
             it->second.first->raise();
     }
+    if (changes.graph) // a backward pass is there to be explained
+        m_views[state.gradientOf.empty() ? "inspector" : "gradient"].first->raise();
     updateActions();
 }
 
@@ -330,6 +339,7 @@ void MainWindow::showDocks(bool on) {
     resizeDocks({m_views["timeline"].first}, {height() / 4}, Qt::Vertical);
     resizeDocks({m_views["outline"].first, m_views["history"].first}, {height() / 2, height() / 5}, Qt::Vertical);
     m_views["timeline"].first->raise();
+    m_views["inspector"].first->raise();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -1,0 +1,174 @@
+// The chain rule of one weight of the first convolution, read from the gradient pane by clicks and keys, against PyTorch's stored values.
+#include <cmath>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QTabBar>
+#include <QTableView>
+#include <QTest>
+#include <QToolBar>
+#include <QTreeView>
+
+#include "app/main_window/main_window.h"
+#include "engine/importers/values/npz.h"
+#include "tests/support/must.h"
+#include "views/gradient/gradient_view.h"
+#include "views/outline/outline_view.h"
+#include "views/theme/nabla_style.h"
+#include "views/theme/units.h"
+
+using namespace nabla;
+using namespace nabla::app;
+using nabla::tests::must;
+
+namespace {
+
+constexpr int kPatience = 60'000; // for a loaded machine
+
+} // namespace
+
+class TestGradientPane : public QObject {
+    Q_OBJECT
+
+private:
+    std::unique_ptr<views::ThemeSource> m_theme;
+    std::unique_ptr<MainWindow> m_window;
+    engine::NamedTensors m_gradients;
+
+    const views::ViewState& state() const { return m_window->controller().state(); }
+    void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
+    void click(const char* action) {
+        QWidget* button = m_window->findChild<QToolBar*>("toolBar")->widgetForAction(m_window->action(action));
+        QVERIFY2(button && button->isVisible() && button->isEnabled(), action);
+        QTest::mouseClick(button, Qt::LeftButton);
+        settle();
+    }
+    template <typename T> T* part(const char* name) const { return m_window->view("gradient")->findChild<T*>(name); }
+    QString text(const char* name) const { return part<QLabel>(name)->text(); }
+    QString cell(const char* table, int row, int column) const {
+        const QAbstractItemModel* model = part<QTableView>(table)->model();
+        return model->index(row, column).data().toString();
+    }
+    /// Selects a forward node of the outline by a real click.
+    void clickInOutline(const QString& name) {
+        auto* outline = qobject_cast<views::OutlineView*>(m_window->view("outline"));
+        QTreeView* tree = outline->tree();
+        tree->expandAll();
+        const QModelIndexList found = tree->model()->match(tree->model()->index(0, 0), Qt::DisplayRole, name, 1, Qt::MatchExactly | Qt::MatchRecursive);
+        QVERIFY2(!found.isEmpty(), qPrintable(name));
+        tree->scrollTo(found.front());
+        QTest::mouseClick(tree->viewport(), Qt::LeftButton, {}, tree->visualRect(found.front()).center());
+        settle();
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        QStandardPaths::setTestModeEnabled(true);
+        QCoreApplication::setOrganizationName("NablascopeTest");
+        QCoreApplication::setApplicationName("NablascopeGradientTest");
+        QSettings().clear();
+        m_gradients = must(engine::readNpz(std::string(NABLA_TEST_DATA) + "/samples/digits_cnn/gradients.npz"));
+        m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
+        views::applyTheme(*m_theme);
+        m_window = std::make_unique<MainWindow>(*m_theme);
+        m_window->resize(1600, 1000);
+        m_window->show();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QTest::mouseClick(m_window->findChild<QPushButton*>("sample_digits_cnn"), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(state().graph.nodeCount() > 0, kPatience);
+        settle();
+    }
+
+    void saysWhatIsMissing() {
+        auto* view = qobject_cast<views::GradientView*>(m_window->view("gradient"));
+        for (QTabBar* bar : m_window->findChildren<QTabBar*>()) {
+            for (int i = 0; i < bar->count(); ++i) {
+                if (bar->tabText(i) == "Gradient")
+                    QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(i).center());
+            }
+        }
+        QTRY_VERIFY(view->emptyPanel()->isVisible());
+        QCOMPARE(view->emptyPanel()->button()->text(), QString("Differentiate"));
+        QTest::mouseClick(view->emptyPanel()->button(), Qt::LeftButton);
+        settle();
+        QVERIFY(!state().gradientOf.empty());
+        clickInOutline("conv1");
+        QTRY_COMPARE(view->emptyPanel()->button()->text(), QString("Run"));
+        QTest::mouseClick(view->emptyPanel()->button(), Qt::LeftButton);
+        settle();
+    }
+
+    /// dL/dW[k]: three numbers that multiply, a sum of products, and the total that PyTorch gives (f32 here, f64 there).
+    void readsOneWeightOfTheFirstConvolution() {
+        clickInOutline("conv1");
+        auto* values = part<QComboBox>("gradientValue");
+        const engine::Node* conv = state().graph.node(state().selection.node);
+        QVERIFY(conv && conv->is("Conv"));
+        const engine::Value* weight = state().graph.value(conv->inputs[1]);
+        const int index = values->findText(QString::fromStdString(weight->name));
+        QVERIFY(index >= 0);
+        values->setFocus();
+        while (values->currentIndex() != index)
+            QTest::keyClick(values, values->currentIndex() < index ? Qt::Key_Down : Qt::Key_Up);
+        settle();
+        QCOMPARE(state().explanation->rule.value.value, weight->id.value);
+        auto* element = part<QLineEdit>("gradientElement");
+        element->setFocus();
+        element->selectAll();
+        QTest::keyClicks(element, "3, 0, 1, 2");
+        QTest::keyClick(element, Qt::Key_Return);
+        settle();
+        const engine::ChainRule& rule = state().explanation->rule;
+        QCOMPARE(engine::elementText(rule.element, rule.shape), std::string("[3, 0, 1, 2]"));
+        QCOMPARE(text("gradientRule"), QString("∂L/∂W = correlation of X with g"));
+
+        // The three numbers shown are those of the engine's values: the cotangent that arrives, the pixel, and their product.
+        const engine::ChainTerm& top = rule.paths.at(0).terms.at(0);
+        const auto shown = [](double number) { return QString::fromStdString(views::formatNumber(number, 4)); };
+        const double arriving = state().values->at(state().gradientOf.at(conv->outputs[0])).tensor().asDouble(top.index);
+        QCOMPARE(text("gradientUpstream"), shown(arriving));
+        const engine::Tensor& x = state().values->at(conv->inputs[0]).tensor();
+        const std::int64_t n = top.index / (12 * 64), i = top.index / 8 % 8 - 1 + 1, j = top.index % 8 - 1 + 2; // 12 maps of 8 x 8, pads 1, tap [1, 2]
+        QCOMPARE(text("gradientLocal"), shown(x.asDouble(n * 64 + i * 8 + j)));
+        QCOMPARE(text("gradientResult"), shown(arriving * x.asDouble(n * 64 + i * 8 + j)));
+
+        const engine::Tensor& reference = m_gradients.at(weight->name);
+        const double wanted = reference.asDouble(rule.element);
+        double largest = 0;
+        for (std::int64_t k = 0; k < reference.elementCount(); ++k)
+            largest = std::max(largest, std::fabs(reference.asDouble(k)));
+        QVERIFY(std::fabs(rule.total - wanted) <= 1e-4 * largest); // float32 activations
+        QTRY_VERIFY_WITH_TIMEOUT(state().explanation->check.has_value(), kPatience);
+        QVERIFY(std::fabs(state().explanation->check->reference - wanted) <= 1e-10 * largest);
+        QVERIFY(std::fabs(state().explanation->check->central - wanted) <= 1e-6 * largest);
+        QCOMPARE(part<QTableView>("gradientChecks")->model()->rowCount(), 4);
+        QCOMPARE(cell("gradientChecks", 2, 1), QString::fromStdString(views::formatNumber(state().explanation->check->reference, 6)));
+    }
+
+    void aWrongElementIsRefusedInWords() {
+        auto* element = part<QLineEdit>("gradientElement");
+        element->selectAll();
+        QTest::keyClicks(element, "99, 0, 0, 0");
+        QTest::keyClick(element, Qt::Key_Return);
+        QVERIFY2(text("gradientNote").contains("index 99 is outside axis 0"), qPrintable(text("gradientNote")));
+    }
+
+    /// A product leads up the chain: to the element of y that it came from.
+    void followsAProduct() {
+        const engine::ChainTerm top = state().explanation->rule.paths.at(0).terms.at(0);
+        auto* table = part<QTableView>("gradientTerms");
+        table->setFocus();
+        table->setCurrentIndex(table->model()->index(0, 0));
+        QTest::keyClick(table, Qt::Key_Return);
+        settle();
+        QCOMPARE(state().explanation->rule.value.value, top.output.value);
+        QCOMPARE(state().explanation->rule.element, top.index);
+    }
+};
+
+QTEST_MAIN(TestGradientPane)
+#include "tst_gradient_pane.moc"

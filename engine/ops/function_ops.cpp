@@ -12,6 +12,7 @@ constexpr OpDef kFunctionOps[] = {
     {.name = "RotaryEmbedding", .since = 23, .source = "ONNX Operators.md, RotaryEmbedding-23", .run = expandBody(), .gradient = throughBody()},
     {.name = "LinearAttention", .since = 27, .source = "ONNX Operators.md, LinearAttention-27", .run = expandBody(), .gradient = throughBody()},
     {.name = "CausalConvWithState", .since = 27, .source = "ONNX Operators.md, CausalConvWithState-27", .run = expandBody(), .gradient = throughBody()},
+    {.name = "SwiGLU", .since = 28, .source = "ONNX Operators.md, SwiGLU-28", .run = expandBody(), .gradient = throughBody()},
     {.name = "FlexAttention", .domain = "ai.onnx.preview", .since = 1, .source = "ONNX Operators.md, ai.onnx.preview FlexAttention-1", .run = expandBody(),
         .gradient = throughBody()},
     {.name = "HannWindow", .since = 17, .source = "ONNX Operators.md, HannWindow-17", .run = expandBody(), .gradient = notDifferentiable(kWindow)},

@@ -43,6 +43,13 @@
     FAMILY(quantizeOps) \
     FAMILY(quantizedProductOps) \
     FAMILY(functionOps) \
+    FAMILY(affineGridOps) \
+    FAMILY(col2ImOps) \
+    FAMILY(deformConvOps) \
+    FAMILY(roiAlignOps) \
+    FAMILY(nonMaxSuppressionOps) \
+    FAMILY(optimizerOps) \
+    FAMILY(imageDecoderOps) \
     FAMILY(detOps) \
     FAMILY(signalOps)
 

@@ -191,9 +191,6 @@ void Controller::optimise() {
         });
 }
 
-namespace {
-
-/// The loss where there is one: an output called so, else the only scalar float output; else every float output (empty).
 std::vector<std::string> lossOutputs(const Graph& graph) {
     const auto typeMap = types(graph);
     std::vector<std::string> scalars;
@@ -210,9 +207,12 @@ std::vector<std::string> lossOutputs(const Graph& graph) {
     return scalars.size() == 1 ? scalars : std::vector<std::string>{};
 }
 
-} // namespace
-
 void Controller::differentiate() {
+    if (m_document)
+        differentiateBy(lossOutputs(m_document->state(m_state.currentState)->graph), {});
+}
+
+void Controller::differentiateBy(const std::vector<std::string>& of, const std::vector<std::string>& wrt) {
     if (!m_document)
         return;
     HistoryStatePtr from = m_document->state(m_state.currentState);
@@ -221,7 +221,7 @@ void Controller::differentiate() {
         return;
     }
     m_jobs.start<HistoryState>(tr("Differentiating"),
-        [from](const JobControl& job) { return app::differentiate(from->graph, lossOutputs(from->graph), {}, GradOptions::Cotangents::Ones, job); },
+        [from, of, wrt](const JobControl& job) { return app::differentiate(from->graph, of, wrt, GradOptions::Cotangents::Ones, job); },
         [this, from](Result<HistoryState> state) {
             if (!state) {
                 Q_EMIT failed(tr("The model could not be differentiated"), state.error());

@@ -15,6 +15,9 @@
 
 namespace nabla::app {
 
+/// The loss where there is one: an output called so, else the only scalar float output; else every float output (empty).
+std::vector<std::string> lossOutputs(const engine::Graph& graph);
+
 class Controller : public QObject {
     Q_OBJECT
 public:
@@ -36,7 +39,8 @@ public Q_SLOTS:
     void continueForward();
     void goToStep(std::size_t position);
     void stopStepping();
-    void differentiate();
+    void differentiate(); ///< the loss (lossOutputs), with respect to every float input and weight
+    void differentiateBy(const std::vector<std::string>& of, const std::vector<std::string>& wrt);
     void optimise();
     void record(int runs = 100);
     void openRecording(const QString& path);

@@ -55,6 +55,8 @@ private:
     void updateActions();
     void browse();
     void saveModel();
+    void chooseGradient();
+    void goToCounterpart();
     void remember(const QString& path);
     QStringList recentFiles() const;
     void showShortcuts();
@@ -70,6 +72,7 @@ private:
     QLabel* m_errorLabel;
     QMap<QString, QAction*> m_actions;
     std::map<QString, std::pair<QDockWidget*, views::View*>> m_views;
+    engine::NodeId m_lastCounterpart; ///< where goToCounterpart() went last
     QMenu* m_recentMenu = nullptr;
     QLabel *m_status, *m_facts, *m_peak;
     QProgressBar* m_progress;

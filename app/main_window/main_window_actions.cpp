@@ -6,8 +6,10 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
+#include <QStatusBar>
 #include <QToolBar>
 
+#include "app/main_window/differentiate_dialog.h"
 #include "app/main_window/main_window.h"
 #include "views/theme/icons.h"
 
@@ -41,6 +43,8 @@ void MainWindow::makeActions() {
     add("stop", tr("St&op"), "stop", QKeySequence(Qt::SHIFT | Qt::Key_F5), [this] { m_controller.stopStepping(); });
     add("breakpoint", tr("Toggle break&point"), "breakpoint", QKeySequence(Qt::Key_F9), [this] { m_controller.toggleBreakpoint(m_controller.state().selection.node); });
     add("differentiate", tr("&Differentiate"), "differentiate", QKeySequence(Qt::CTRL | Qt::Key_G), [this] { m_controller.differentiate(); });
+    add("differentiate_by", tr("Differentiate &by…"), "differentiate", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G), [this] { chooseGradient(); });
+    add("counterpart", tr("Go to backward or &forward node"), "link", QKeySequence(Qt::CTRL | Qt::Key_J), [this] { goToCounterpart(); });
     add("passes", tr("&Passes"), "passes", QKeySequence(Qt::CTRL | Qt::Key_P), [this] { m_controller.optimise(); });
     add("record", tr("Recor&d"), "record", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { m_controller.record(); });
     add("compare", tr("Co&mpare"), "compare", QKeySequence(Qt::CTRL | Qt::Key_D), [this] {
@@ -102,7 +106,7 @@ void MainWindow::makeMenus() {
     for (const char* name : {"theme_light", "theme_dark", "theme_contrast"})
         theme->addAction(m_actions[name]);
     menu(tr("&Run"), {"run", "-", "step", "back", "continue", "stop", "-", "breakpoint", "-", "cancel"});
-    menu(tr("&Differentiate"), {"differentiate"});
+    menu(tr("&Differentiate"), {"differentiate", "differentiate_by", "-", "counterpart"});
     menu(tr("&Passes"), {"passes"});
     menu(tr("Recor&d"), {"record"});
     menu(tr("&Help"), {"shortcuts"});
@@ -122,14 +126,53 @@ void MainWindow::makeToolBar() {
     }
 }
 
+void MainWindow::chooseGradient() {
+    const views::ViewState& state = m_controller.state();
+    if (!state.types)
+        return;
+    DifferentiateDialog dialog(state.graph, *state.types, lossOutputs(state.graph), this);
+    if (dialog.exec() == QDialog::Accepted)
+        m_controller.differentiateBy(dialog.of(), dialog.wrt());
+}
+
+/// From a backward node to its forward node; from a forward node to its backward nodes, one after another.
+void MainWindow::goToCounterpart() {
+    const views::ViewState& state = m_controller.state();
+    const engine::Node* node = state.graph.node(state.selection.node);
+    if (!node)
+        return;
+    engine::NodeId target = node->gradientOf;
+    if (!target || node->id == m_lastCounterpart) {
+        const engine::NodeId forward = target ? target : node->id;
+        engine::NodeId first, next;
+        state.graph.forEachNode([&](const engine::Node& each) {
+            if (each.gradientOf != forward)
+                return;
+            first = first ? first : each.id;
+            if (!next && node->gradientOf && each.id > node->id)
+                next = each.id;
+        });
+        target = node->gradientOf ? (next ? next : forward) : first;
+        m_lastCounterpart = target;
+    }
+    if (!target) {
+        statusBar()->showMessage(tr("No backward node belongs to %1").arg(QString::fromStdString(node->name)), 6000);
+        return;
+    }
+    const engine::Node* there = state.graph.node(target);
+    m_controller.select({target, there ? there->output(0) : engine::ValueId{}});
+    m_panel->reveal(target);
+}
+
 void MainWindow::updateActions() {
     const bool document = m_controller.hasDocument();
     const bool stepping = m_controller.state().step.has_value();
-    for (const char* name : {"save", "run", "step", "continue", "differentiate", "passes", "record", "find"})
+    for (const char* name : {"save", "run", "step", "continue", "differentiate", "differentiate_by", "passes", "record", "find"})
         m_actions[name]->setEnabled(document);
     m_actions["back"]->setEnabled(stepping && m_controller.state().step->position > 0);
     m_actions["stop"]->setEnabled(stepping || m_controller.jobs().busy());
     m_actions["breakpoint"]->setEnabled(static_cast<bool>(m_controller.state().selection.node));
+    m_actions["counterpart"]->setEnabled(m_controller.state().selection.node && !m_controller.state().gradientOf.empty());
     m_actions["compare"]->setEnabled(document && m_controller.state().history.size() > 1);
     m_actions["cancel"]->setEnabled(m_controller.jobs().busy());
 }

@@ -2,14 +2,18 @@
 #include <cmath>
 
 #include <QComboBox>
+#include <QDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListView>
 #include <QPushButton>
+#include <QSet>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QTabBar>
 #include <QTableView>
 #include <QTest>
+#include <QTimer>
 #include <QToolBar>
 #include <QTreeView>
 
@@ -102,6 +106,24 @@ private Q_SLOTS:
         settle();
     }
 
+    void forwardAndBackwardNodesLeadToEachOther() {
+        clickInOutline("conv1");
+        const engine::NodeId conv = state().selection.node;
+        QSet<std::uint32_t> visited;
+        for (int i = 0; i < 30; ++i) {
+            QTest::keyClick(m_window.get(), Qt::Key_J, Qt::ControlModifier);
+            settle();
+            if (state().selection.node == conv)
+                break;
+            QCOMPARE(state().graph.node(state().selection.node)->gradientOf.value, conv.value);
+            visited.insert(state().selection.node.value);
+        }
+        qsizetype expected = 0;
+        state().graph.forEachNode([&](const engine::Node& node) { expected += node.gradientOf == conv ? 1 : 0; });
+        QCOMPARE(visited.size(), expected);
+        QCOMPARE(state().selection.node.value, conv.value);
+    }
+
     /// dL/dW[k]: three numbers that multiply, a sum of products, and the total that PyTorch gives (f32 here, f64 there).
     void readsOneWeightOfTheFirstConvolution() {
         clickInOutline("conv1");
@@ -167,6 +189,36 @@ private Q_SLOTS:
         settle();
         QCOMPARE(state().explanation->rule.value.value, top.output.value);
         QCOMPARE(state().explanation->rule.element, top.index);
+    }
+
+    /// The dialog: only one weight is asked for, so that the joint graph has one gradient output.
+    void differentiatesByChoice() {
+        const std::uint32_t imported = state().history.front().id;
+        m_window->controller().showState(imported);
+        settle();
+        QTimer::singleShot(300, this, [this] {
+            auto* dialog = m_window->findChild<QDialog*>("differentiateDialog");
+            QVERIFY(dialog);
+            auto* list = dialog->findChild<QListView*>("differentiateWrt");
+            list->setFocus();
+            for (int row = 0; row < list->model()->rowCount(); ++row) { // all ticked at first but inner values
+                list->setCurrentIndex(list->model()->index(row, 0));
+                const bool ticked = list->model()->index(row, 0).data(Qt::CheckStateRole).toInt() == Qt::Checked;
+                if (ticked != (row == 1))
+                    QTest::keyClick(list, Qt::Key_Space);
+            }
+            for (QPushButton* button : dialog->findChildren<QPushButton*>()) {
+                if (button->text() == "Differentiate")
+                    QTest::mouseClick(button, Qt::LeftButton);
+            }
+        });
+        QTest::keyClick(m_window.get(), Qt::Key_G, Qt::ControlModifier | Qt::ShiftModifier);
+        settle();
+        QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
+        int gradients = 0;
+        for (const engine::ValueId output : state().graph.outputs())
+            gradients += state().graph.value(output)->name.starts_with("grad:") ? 1 : 0;
+        QCOMPARE(gradients, 1);
     }
 };
 

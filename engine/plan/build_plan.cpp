@@ -116,7 +116,7 @@ private:
 
     /// Made by differentiation, or reads something that was: so the forward nodes never wait for a backward one.
     bool isBackward(const Node& node) const {
-        if (node.gradientOf || (node.createdBy && node.createdBy->starts_with("grad/")))
+        if (node.gradientOf || (node.createdBy && node.createdBy->starts_with("grad/")) || isOptimizer(node))
             return true;
         const auto backward = [&](ValueId id) {
             const Value* value = id ? m_plan->graph.value(id) : nullptr;
@@ -125,6 +125,9 @@ private:
         return std::any_of(node.inputs.begin(), node.inputs.end(), backward)
             || std::any_of(node.captures.begin(), node.captures.end(), backward);
     }
+
+    /// Made by engine/training.
+    static bool isOptimizer(const Node& node) { return node.createdBy && node.createdBy->starts_with("train/"); }
 
     struct Levels {
         std::unordered_map<NodeId, std::uint32_t> of;
@@ -227,7 +230,7 @@ private:
         step.level = level;
         step.node = node.id;
         step.graphNode = &node;
-        step.phase = m_backward.contains(node.id) ? Phase::Backward : Phase::Forward;
+        step.phase = isOptimizer(node) ? Phase::Optimizer : m_backward.contains(node.id) ? Phase::Backward : Phase::Forward;
         if (const auto it = m_plan->functions.find(functionKey(node.domain, node.opType, node.overload));
             it != m_plan->functions.end())
             step.function = it->second.get();

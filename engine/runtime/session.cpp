@@ -113,7 +113,20 @@ Result<std::vector<RuntimeValue>> runStepping(const Graph& graph, const NamedVal
     return values;
 }
 
+void tellCounters(const Graph& graph, const SessionOptions& options, const std::vector<RuntimeValue>& results, const RunScope& scope) {
+    for (std::size_t i = 0; scope.recording() && i < results.size(); ++i) {
+        for (const auto& [name, counter] : options.counterOutputs) {
+            if (graph.value(graph.outputs()[i])->name == name && results[i].isTensor() && results[i].tensor().elementCount() == 1)
+                scope.counter(counter, results[i].tensor().asDouble(0));
+        }
+    }
+}
+
 } // namespace
+
+void Session::setRunNumber(std::uint64_t run) {
+    m_impl->runs = run;
+}
 
 Result<NamedValues> Session::run(const NamedValues& inputs, const JobControl& job, ExecutionObserver* observer) {
     NABLA_TRY(const std::vector<RuntimeValue> values, orderedInputs(graph(), inputs, m_impl->options.inDouble));
@@ -137,6 +150,7 @@ Result<NamedValues> Session::run(const NamedValues& inputs, const JobControl& jo
         env.seed = seed;
         env.memoryLimitBytes = m_impl->runner.options().memoryLimitBytes;
         NABLA_TRY(results, m_impl->runner.run(values, env));
+        tellCounters(graph(), m_impl->options, results, scope);
     }
     NamedValues out;
     for (std::size_t i = 0; i < results.size(); ++i)

@@ -29,6 +29,8 @@ struct SessionOptions {
     std::uint64_t seed = 0; ///< of random operators; each run of a session draws on from it
     std::vector<std::string> extraOutputs; ///< inner values wanted besides the outputs, by name
     std::int64_t memoryLimitBytes = 0; ///< of all values alive at once; 0 = Tensor::maxTensorBytes
+    /// Outputs with one element that the observer of a run is told as counters (not when stepping).
+    std::vector<std::pair<std::string, std::uint32_t>> counterOutputs = {};
 };
 
 /// Values by name: graph inputs and outputs.
@@ -46,6 +48,9 @@ public:
     /// declaration. Outputs are independent of the session (they survive the next run).
     Result<NamedValues> run(
         const NamedValues& inputs, const JobControl& job = {}, ExecutionObserver* observer = nullptr);
+
+    /// Random operators of the next run draw as those of run `run` (0, 1, 2, …) of a fresh session would.
+    void setRunNumber(std::uint64_t run);
 
     const Graph& graph() const; ///< the graph that is executed: with the extra outputs, in double if asked for
     /// The plan of these input shapes, built when first needed.

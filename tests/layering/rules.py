@@ -18,6 +18,7 @@ ENGINE = {
     "engine/plan": ["engine/analysis", "engine/kernels"],
     "engine/runtime": ["engine/plan", "engine/events"],
     "engine/cuda": ["engine/runtime"],
+    "engine/training": ["engine/autodiff", "engine/runtime"],
 }
 PROFILER = {
     "profiler/store": ["engine/base"],

@@ -4,7 +4,7 @@
 namespace nabla::app::cli {
 
 std::vector<std::pair<std::string_view, Verb>> verbs() {
-    return {{"info", addInfo}, {"run", addRun}, {"grad", addGrad}, {"vmap", addVmap}, {"passes", addPasses}, {"profile", addProfile}, {"trace", addTrace},
+    return {{"info", addInfo}, {"run", addRun}, {"grad", addGrad}, {"train", addTrain}, {"vmap", addVmap}, {"passes", addPasses}, {"profile", addProfile}, {"trace", addTrace},
         {"render", addRender}, {"convert", addConvert}, {"conformance", addConformance}, {"devices", addDevices}};
 }
 

@@ -8,6 +8,7 @@ namespace nabla::app::cli {
 void addInfo(::CLI::App& app, Context& context);
 void addRun(::CLI::App& app, Context& context);
 void addGrad(::CLI::App& app, Context& context);
+void addTrain(::CLI::App& app, Context& context);
 void addVmap(::CLI::App& app, Context& context);
 void addPasses(::CLI::App& app, Context& context);
 void addConformance(::CLI::App& app, Context& context);

@@ -1,22 +1,27 @@
-"""Writes tiny_gpt/: a decoder-only transformer over ASCII characters, two blocks, with random weights.
+"""Writes tiny_gpt/: a decoder-only transformer over ASCII characters, two blocks, trained on tiny_gpt/text.txt.
 
 Layout after GPT-2 (Radford et al. 2019): layer normalisation first, one fused projection for query, key and value,
-tanh-approximated GELU, an output layer that shares the token embedding.
-Run: python make_tiny_gpt.py      (seeded; needs numpy, onnx, onnxruntime)
+tanh-approximated GELU, an output layer that shares the token embedding. The ONNX graph itself is trained, run in torch.
+Run: python make_tiny_gpt.py      (seeded; needs numpy, onnx, onnxruntime, torch)
 """
 from pathlib import Path
 
 import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
 
-from model_builder import FLOAT, INT64, ModelBuilder, write_expected
+from model_builder import FLOAT, INT64, ModelBuilder, run_unoptimised, write_expected
+from onnx_in_torch import run_graph, to_torch
 
 HERE = Path(__file__).resolve().parent
 SEED = 7
 LAYERS, WIDTH, HEADS, CONTEXT, VOCABULARY = 2, 64, 4, 32, 128
 HEAD = WIDTH // HEADS
 MASKED = -1e9           # a score that softmax turns into exactly 0, and still finite
-TEXTS = ("A graph flows", "Step, go back")
-METADATA = {"data": "none: the weights are random", "script": "sample_models/make_tiny_gpt.py"}
+STEPS, BATCH, RATE = 1500, 16, 3e-3
+TEXTS = ("Shall I compa", "My mistress' ")
+METADATA = {"data": "five sonnets of William Shakespeare (1609), public domain", "script": "sample_models/make_tiny_gpt.py"}
 
 
 class GptBuilder(ModelBuilder):
@@ -109,7 +114,7 @@ def block(b: GptBuilder, index: int, x: str) -> str:
 
 def build() -> GptBuilder:
     b = GptBuilder("tiny_gpt", f"A GPT-like character model: {LAYERS} blocks, width {WIDTH}, {HEADS} heads, context of "
-                               f"{CONTEXT} characters. The weights are random.")
+                               f"{CONTEXT} characters, trained on five sonnets of Shakespeare.")
     b.input("tokens", INT64, ["batch", "seq"], "ASCII codes, 0 to 127; at most 32 in a row.")
     b.input("targets", INT64, ["batch", "seq"], "The code that follows each token; only the loss uses it.")
     b.output("logits", FLOAT, ["batch", "seq", VOCABULARY], "A score for each next character.")
@@ -127,6 +132,58 @@ def build() -> GptBuilder:
     return b
 
 
+def parameters(model: onnx.ModelProto) -> dict:
+    """The float initializers of rank 1 and more, as double leaves."""
+    arrays = {x.name: numpy_helper.to_array(x) for x in model.graph.initializer}
+    return {name: to_torch(array) for name, array in arrays.items() if array.dtype == np.float32 and array.ndim > 0}
+
+
+def run_with(model: onnx.ModelProto, weights: dict, inputs: dict) -> dict:
+    """Every value of the graph in torch with these weights instead of the stored ones."""
+    bare = onnx.GraphProto()
+    bare.CopyFrom(model.graph)
+    kept = [x for x in bare.initializer if x.name not in weights]
+    del bare.initializer[:]
+    bare.initializer.extend(kept)
+    given = [torch.from_numpy(inputs[info.name]) for info in bare.input]
+    return run_graph(bare, given, dict(weights))[1]
+
+
+def train(model: onnx.ModelProto, text: str) -> None:
+    """AdamW with warm-up and cosine decay on windows of the text, gradients clipped; the weights go back into `model`."""
+    codes = np.array([ord(c) for c in text], np.int64)
+    rng = np.random.default_rng(SEED)
+    weights = parameters(model)
+    optimizer = torch.optim.AdamW(weights.values(), lr=RATE, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda t: min((t + 1) / 50, 0.5 * (1 + np.cos(np.pi * t / STEPS)) + 0.01))
+    for step in range(STEPS):
+        starts = rng.integers(0, len(codes) - CONTEXT, BATCH)
+        windows = np.stack([codes[s:s + CONTEXT + 1] for s in starts])
+        batch = {"tokens": windows[:, :-1].copy(), "targets": windows[:, 1:].copy()}
+        optimizer.zero_grad()
+        loss = run_with(model, weights, batch)["loss"]
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 100 == 0 or step + 1 == STEPS:
+            print(f"step {step}: loss {loss.item():.4f}", flush=True)
+    for initializer in model.graph.initializer:
+        if initializer.name in weights:
+            array = weights[initializer.name].detach().numpy().astype(np.float32)
+            initializer.CopyFrom(numpy_helper.from_array(array, initializer.name))
+
+
+def write_on(path: Path, start: str, length: int) -> str:
+    """The text that the model writes after `start`, always taking the likeliest character."""
+    text = start
+    for _ in range(length):
+        codes = np.array([[ord(c) for c in text[-CONTEXT:]]], np.int64)
+        text += chr(int(run_unoptimised(path, {"tokens": codes, "targets": codes})["logits"][0, -1].argmax()))
+    return text
+
+
 def sample_inputs() -> dict:
     """Two sentences, cut to one length, and the same shifted by one character."""
     length = min(len(text) for text in TEXTS) - 1
@@ -135,12 +192,17 @@ def sample_inputs() -> dict:
 
 
 def main() -> None:
+    torch.set_num_threads(1)
     folder, b = HERE / "tiny_gpt", build()
     b.save(folder, METADATA)
+    path = folder / "model.onnx"
+    model = onnx.load(path)
+    train(model, (folder / "text.txt").read_text())
+    onnx.save(model, path)
     outputs = write_expected(folder, sample_inputs())
     assert all(np.isfinite(value).all() for value in outputs.values()), "an output is not finite"
-    print(f"tiny_gpt: {len(b.nodes)} nodes, {(folder / 'model.onnx').stat().st_size} bytes, "
-          f"loss {float(outputs['loss']):.4f}")
+    print(f"tiny_gpt: {len(b.nodes)} nodes, {path.stat().st_size} bytes, loss {float(outputs['loss']):.4f}")
+    print(write_on(path, "Shall I ", 120))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ QList<Sample> findSamples() {
     const QString known[][3] = {
         {"digits_cnn", QObject::tr("Digit classifier, CNN"), QObject::tr("Trained on 8 × 8 pictures. Step through convolutions and their gradients; fold its batch normalizations.")},
         {"digits_mlp", QObject::tr("Digit classifier, MLP"), QObject::tr("The smallest trained model: three matrix products. Good for a first look at the chain rule.")},
-        {"tiny_gpt", QObject::tr("Small GPT"), QObject::tr("Two attention blocks with random weights. See masks, softmax and residual sums, and what the passes find.")},
+        {"tiny_gpt", QObject::tr("Small GPT"), QObject::tr("Two attention blocks that learned five sonnets. See masks, softmax and residual sums, and what the passes find.")},
         {"control_flow", QObject::tr("Loop and If"), QObject::tr("Square roots by a loop that stops when it is good enough.")},
     };
     QList<Sample> out;

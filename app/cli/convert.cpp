@@ -17,7 +17,7 @@ struct ConvertOptions {
 
 Result<void> convert(const ConvertOptions& options, Context& context) {
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
-    Graph graph = document.imported()->graph;
+    Graph graph = document.chosen()->graph;
     // The file's own opset needs no legalization; any other target starts from the newest form.
     if (options.opset != 0 && options.opset != graph.opset("")) {
         NABLA_TRY(graph, legalized(graph));

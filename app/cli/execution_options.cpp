@@ -35,7 +35,7 @@ Result<NamedValues> ExecutionOptions::values(const Graph& graph) const {
 
 Result<Graph> ExecutionOptions::open(const Context& context) const {
     NABLA_TRY(const Document document, Document::open(file, context.job));
-    NABLA_TRY(Graph graph, legalized(document.imported()->graph).in(file));
+    NABLA_TRY(Graph graph, legalized(document.chosen()->graph).in(file));
     if (passes.empty() || passes == std::vector<std::string>{"none"})
         return graph;
     OptimiseOptions options;

@@ -1,4 +1,6 @@
 // info FILE: what is in a model.
+#include <fmt/format.h>
+
 #include "app/cli/verbs.h"
 #include "app/document/document.h"
 #include "app/document/summary.h"
@@ -14,15 +16,38 @@ struct InfoOptions {
     DimOptions dims;
 };
 
+/// The history of a saved session.
+nlohmann::json statesJson(const Document& document) {
+    nlohmann::json out = nlohmann::json::array();
+    for (const HistoryStatePtr& state : document.states()) {
+        out.push_back({{"id", state->id}, {"parent", state->parent}, {"title", state->title}, {"subtitle", state->subtitle}, {"nodes", state->graph.nodeCount()},
+            {"gradient", state->joint != nullptr}});
+    }
+    return out;
+}
+std::string statesText(const Document& document) {
+    std::string out = fmt::format("\nstates ({}; the facts above are of the chosen one)\n", document.states().size());
+    for (const HistoryStatePtr& state : document.states())
+        out += fmt::format("{} {:>3}  {}: {}\n", state == document.chosen() ? '*' : ' ', state->id, state->title, state->subtitle);
+    return out;
+}
+
 Result<void> info(const InfoOptions& options, Context& context) {
     NABLA_TRY(const DimBindings dims, options.dims.bindings());
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
-    NABLA_CHECK(checkDims(document.imported()->graph, dims));
-    const ModelSummary summary = summarize(document.imported()->graph, dims);
-    if (context.json)
-        context.printJson(toJson(summary));
-    else
-        context.print(toText(summary));
+    NABLA_CHECK(checkDims(document.chosen()->graph, dims));
+    const ModelSummary summary = summarize(document.chosen()->graph, dims);
+    const bool session = document.states().size() > 1;
+    if (context.json) {
+        nlohmann::json out = toJson(summary);
+        if (session) {
+            out["chosen_state"] = document.chosen()->id;
+            out["states"] = statesJson(document);
+        }
+        context.printJson(out);
+    } else {
+        context.print(session ? toText(summary) + statesText(document) : toText(summary));
+    }
     return {};
 }
 

@@ -48,11 +48,11 @@ Result<void> passes(const PassesOptions& options, Context& context) {
     pipeline.pipeline.job = context.job;
     NABLA_TRY(pipeline.pipeline.dims, options.dims.bindings());
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
-    NABLA_CHECK(checkDims(document.imported()->graph, pipeline.pipeline.dims));
+    NABLA_CHECK(checkDims(document.chosen()->graph, pipeline.pipeline.dims));
     // As in the window: sizes that the inputs beside the model imply, so that prices are known.
     if (pipeline.pipeline.dims.empty())
-        pipeline.pipeline.dims = sampleBindings(document.imported()->graph);
-    NABLA_TRY(const auto records, optimise(document.imported()->graph, pipeline).in(options.file));
+        pipeline.pipeline.dims = sampleBindings(document.chosen()->graph);
+    NABLA_TRY(const auto records, optimise(document.chosen()->graph, pipeline).in(options.file));
     if (context.json)
         context.printJson(reportJson(records, options.file));
     else
@@ -64,7 +64,7 @@ Result<void> passes(const PassesOptions& options, Context& context) {
     if (!options.save.empty()) {
         ExportOptions exportOptions;
         exportOptions.opset = options.opset;
-        NABLA_CHECK(saveOnnx(records.empty() ? document.imported()->graph : records.back().after, options.save, exportOptions));
+        NABLA_CHECK(saveOnnx(records.empty() ? document.chosen()->graph : records.back().after, options.save, exportOptions));
     }
     for (const PassRecord& record : records) {
         if (record.error)

@@ -111,7 +111,7 @@ Result<void> render(const RenderOptions& options, Context& context) {
     NABLA_TRY(const DimBindings dims, options.dims.bindings());
     Clock clock;
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
-    const Graph& graph = document.imported()->graph;
+    const Graph& graph = document.chosen()->graph;
     const double parseMs = clock.lap();
     NABLA_CHECK(checkDims(graph, dims));
     const auto typeMap = types(graph, dims);

@@ -18,7 +18,7 @@ struct VmapVerbOptions {
 
 Result<void> mapOverBatch(const VmapVerbOptions& options, Context& context) {
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
-    NABLA_TRY(const Graph graph, legalized(document.imported()->graph));
+    NABLA_TRY(const Graph graph, legalized(document.chosen()->graph));
     VmapOptions vmapOptions;
     NABLA_TRY(vmapOptions.over, valuesByName(graph, options.over));
     NABLA_TRY(const VmapGraph mapped, vmap(graph, vmapOptions).in(options.file));

@@ -8,13 +8,21 @@
 #include <fmt/ranges.h>
 
 #include "app/document/judge.h"
+#include "app/document/session_file.h"
 #include "engine/importers/importer.h"
+#include "profiler/store/file_kind.h"
 
 namespace nabla::app {
 
 using namespace nabla::engine;
 
 Result<Document> Document::open(const std::filesystem::path& path, const JobControl& job) {
+    if (const auto kind = profiler::fileKind(path); kind && *kind == profiler::FileKind::Sqlite) {
+        NABLA_TRY(auto session, openSession(path, job));
+        if (!session)
+            return readError("{} holds recordings and no model", path.string());
+        return std::move(session->document);
+    }
     ImportContext context;
     context.job = job;
     NABLA_TRY(Model model, openModel(path, context));
@@ -32,6 +40,16 @@ Document Document::over(Graph graph) {
     state.subtitle = fmt::format("{}, opset {}, {} nodes", format, graph.opset(""), graph.nodeCount());
     state.graph = std::move(graph);
     document.add(std::move(state));
+    return document;
+}
+
+Document Document::restored(std::filesystem::path path, std::vector<HistoryState> states, std::uint32_t chosen) {
+    NABLA_ASSERT(!states.empty(), "a history has a first state");
+    Document document;
+    document.m_path = std::move(path);
+    for (HistoryState& state : states)
+        document.add(std::move(state));
+    document.m_chosen = document.state(chosen) ? chosen : 1;
     return document;
 }
 

@@ -33,15 +33,19 @@ using HistoryStatePtr = std::shared_ptr<const HistoryState>;
 /// Opened file plus history tree. Copyable value: the window hands a copy to a job and takes states back.
 class Document {
 public:
-    /// Reads the file and makes the first state. Errors: those of openModel.
+    /// Reads the file and makes the first state, or all states of a saved session. Errors: those of openModel and openSession.
     static Result<Document> open(const std::filesystem::path& path, const engine::JobControl& job = {});
     /// A document over a graph that did not come from a file (tests, extracted parts).
     static Document over(engine::Graph graph);
+    /// A saved history, at least one state; they get their ids in this order. A `chosen` that is none of them is the first.
+    static Document restored(std::filesystem::path path, std::vector<HistoryState> states, std::uint32_t chosen);
 
     const std::filesystem::path& path() const { return m_path; }
     const std::vector<HistoryStatePtr>& states() const { return m_states; }
     HistoryStatePtr state(std::uint32_t id) const; ///< null: no such state
     HistoryStatePtr imported() const { return m_states.front(); }
+    /// The state that commands work on: the imported one, or the one that was shown when the session was saved.
+    HistoryStatePtr chosen() const { return state(m_chosen); }
 
     /// Appends a state and gives it its id.
     HistoryStatePtr add(HistoryState state);
@@ -49,6 +53,7 @@ public:
 private:
     std::filesystem::path m_path;
     std::vector<HistoryStatePtr> m_states;
+    std::uint32_t m_chosen = 1;
 };
 
 /// States of a pipeline run over `from`, not yet added: one per pass that changed something, each the parent of the next.

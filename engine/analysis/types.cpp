@@ -50,6 +50,7 @@ private:
     NodePtr withReferences(const Node& node) const;
     Result<std::vector<ValueType>> outputTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs);
     Result<std::vector<ValueType>> inferBody(const Node& node, const GraphPtr& body, const std::vector<ValueType>& inputs);
+    Result<std::vector<ValueType>> inferOwnBody(const Graph& graph, const Node& node, const OpDef& op, const InferenceInputs& inputs);
     std::vector<ValueType> inferFunction(const Node& node, const Function& function, const std::vector<ValueType>& inputs);
     void followValues(const Graph& graph, const Node& node);
     ValueType merged(const Node& node, const Value& value, ValueType inferred);
@@ -260,10 +261,34 @@ Result<std::vector<ValueType>> Inference::inferBody(const Node& node, const Grap
     return outputs;
 }
 
+/// An operator whose body is ours and of which the library knows nothing. Without a body for what is known so far, nothing is known.
+Result<std::vector<ValueType>> Inference::inferOwnBody(const Graph& graph, const Node& node, const OpDef& op, const InferenceInputs& inputs) {
+    std::vector<ValueType> unknown(node.outputs.size());
+    if (m_depth >= kMaxCallDepth)
+        return unknown;
+    const auto body = op.body(node, graph.opset(node.domain), inputs.types, std::make_shared<IdSource>());
+    if (!body || !*body)
+        return unknown;
+    Facts facts;
+    Inference inner(**body, m_dims, facts, m_depth + 1);
+    for (std::size_t i = 0; i < (*body)->inputs().size() && i < inputs.constants.size(); ++i) {
+        if (inputs.constants[i])
+            facts.map.constants[(*body)->inputs()[i]] = inputs.constants[i];
+    }
+    std::vector<ValueType> outputs = inner.run(**body, inputs.types);
+    const auto error = std::find_if(facts.map.diagnostics.begin(), facts.map.diagnostics.end(), [](const Diagnostic& d) { return d.blocksRun; });
+    if (error != facts.map.diagnostics.end())
+        return Error{ErrorKind::Run, error->message};
+    outputs.resize(node.outputs.size());
+    return outputs;
+}
+
 Result<std::vector<ValueType>> Inference::outputTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs) {
     if (const Function* function = m_root.function(node))
         return inferFunction(node, *function, inputs.types);
     const auto infer = [&](const GraphPtr& body, const std::vector<ValueType>& types) { return inferBody(node, body, types); };
+    if (const OpDef* op = findOp(node.opType, node.domain); op && op->body && op->run.expands())
+        return inferOwnBody(graph, node, *op, inputs);
     return inferNodeTypes(graph, node, inputs, infer);
 }
 

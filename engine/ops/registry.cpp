@@ -51,6 +51,14 @@
     FAMILY(optimizerOps) \
     FAMILY(imageDecoderOps) \
     FAMILY(detOps) \
+    FAMILY(contribActivationOps) \
+    FAMILY(contribFusedOps) \
+    FAMILY(contribNormOps) \
+    FAMILY(contribQuantizedOps) \
+    FAMILY(contribMatMulNBitsOps) \
+    FAMILY(contribInverseOps) \
+    FAMILY(contribAttentionOps) \
+    FAMILY(contribGroupQueryOps) \
     FAMILY(signalOps)
 
 namespace nabla::engine {

@@ -7,6 +7,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "engine/schema/contrib_schemas.h"
 #include "engine/schema/nabla_schemas.h"
 #include "engine/schema/proto_convert.h"
 #include "engine/schema/registry.h"
@@ -85,19 +86,19 @@ public:
 private:
     const SchemaEntry* ask(const Key& key) {
         if (key.domain == "nabla")
-            return askNabla(key.opType);
+            return askTable(nablaSchemas(), key);
         const int opset = static_cast<int>(std::min<std::int64_t>(key.opset, std::numeric_limits<int>::max()));
         const auto* library = onnx::OpSchemaRegistry::Schema(std::string(key.opType), opset, std::string(key.domain));
         if (!library)
-            return nullptr;
+            return askTable(contribSchemas(), key);
         auto& slot = m_entries[library];
         if (!slot)
             slot = std::make_unique<const SchemaEntry>(SchemaEntry{convertSchema(*library), library});
         return slot.get();
     }
-    const SchemaEntry* askNabla(std::string_view name) {
-        for (const OperatorSchema& schema : nablaSchemas()) {
-            if (schema.name != name)
+    const SchemaEntry* askTable(std::span<const OperatorSchema> table, const Key& key) {
+        for (const OperatorSchema& schema : table) {
+            if (schema.name != key.opType || schema.domain != key.domain)
                 continue;
             auto& slot = m_entries[&schema];
             if (!slot)
@@ -141,7 +142,7 @@ const FormalParameter* OperatorSchema::input(std::size_t position) const { retur
 const FormalParameter* OperatorSchema::output(std::size_t position) const { return parameterAt(outputs, position); }
 
 std::int64_t newestOpset(std::string_view domain) {
-    if (domain == "nabla")
+    if (domain == "nabla" || domain == kContribDomain)
         return 1;
     const auto& versions = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
     const auto it = versions.find(std::string(domain == "ai.onnx" ? "" : domain));
@@ -159,8 +160,10 @@ std::vector<const OperatorSchema*> newestSchemas() {
         if (const auto* found = findSchema(schema.Name(), schema.domain(), schema.SinceVersion()))
             out.push_back(found);
     }
-    for (const OperatorSchema& schema : nablaSchemas())
-        out.push_back(findSchema(schema.name, schema.domain, 1));
+    for (const auto table : {nablaSchemas(), contribSchemas()}) {
+        for (const OperatorSchema& schema : table)
+            out.push_back(findSchema(schema.name, schema.domain, 1));
+    }
     std::sort(out.begin(), out.end(), [](const auto* a, const auto* b) { return std::tie(a->domain, a->name) < std::tie(b->domain, b->name); });
     return out;
 }

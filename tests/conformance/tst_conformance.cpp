@@ -86,6 +86,7 @@ private slots:
     void onnxTests();
     void gradientCases();
     void learnedModels();
+    void contribOperators();
 
 private:
     void judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count);
@@ -115,6 +116,11 @@ void ConformanceTest::gradientCases() {
 }
 
 /// Source of the values: onnxruntime 1.32.0 (tests/data/ml/README.md).
+/// Outputs of onnxruntime 1.32; tests/data/contrib/README.md.
+void ConformanceTest::contribOperators() {
+    judge(NABLA_TEST_DATA "/contrib", std::nullopt, 96);
+}
+
 void ConformanceTest::learnedModels() {
     judge(NABLA_TEST_DATA "/ml", std::nullopt, 174);
 }

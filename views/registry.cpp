@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 
 #include "views/gradient/gradient_view.h"
+#include "views/gradient_flow/gradient_flow_view.h"
 #include "views/history/history_view.h"
 #include "views/inspector/inspector_view.h"
 #include "views/memory_map/memory_map_view.h"
@@ -30,6 +31,7 @@ std::vector<ViewDef> viewDefs() {
         {"gradient", title(QT_TRANSLATE_NOOP("ViewTitle", "Gradient")), "gradient", DockArea::Right, make<GradientView>},
         {"timeline", title(QT_TRANSLATE_NOOP("ViewTitle", "Timeline")), "timeline", DockArea::Bottom, make<TimelineView>},
         {"memory_map", title(QT_TRANSLATE_NOOP("ViewTitle", "Memory map")), "memory", DockArea::Bottom, make<MemoryMapView>},
+        {"gradient_flow", title(QT_TRANSLATE_NOOP("ViewTitle", "Gradient flow")), "gradient", DockArea::Bottom, make<GradientFlowView>},
         {"passes", title(QT_TRANSLATE_NOOP("ViewTitle", "Passes")), "passes", DockArea::Bottom, make<PassesView>},
         {"problems", title(QT_TRANSLATE_NOOP("ViewTitle", "Problems")), "warning", DockArea::Bottom, make<ProblemsView>},
     };

@@ -31,6 +31,7 @@ Q_SIGNALS:
     void comparisonWanted(std::uint32_t before, std::uint32_t after);
     void breakpointToggled(nabla::engine::NodeId node);
     void explanationWanted(nabla::engine::ValueId value, qint64 element); ///< of dL/d(value[element])
+    void learningRateWanted(double rate); ///< of the training that runs
     void stepWanted(std::size_t position);                   ///< go to this step (click in a list of steps or the memory map)
     /// An action of the main window by its object name: "open", "run", "step", "back", "continue", "differentiate", "passes", "record", …
     void actionWanted(const QString& action);

@@ -18,6 +18,7 @@
 #include "engine/tensor/runtime_value.h"
 #include "profiler/analysis/timeline_data.h"
 #include "views/graph/scope_tree.h"
+#include "views/training_state.h"
 
 namespace nabla::views {
 
@@ -30,7 +31,7 @@ struct Selection {
 
 /// One row of the history.
 struct HistoryEntry {
-    enum class Kind : std::uint8_t { Imported, Legalized, Pass, Gradient };
+    enum class Kind : std::uint8_t { Imported, Legalized, Pass, Gradient, Trained };
     std::uint32_t id = 0, parent = 0;
     Kind kind = Kind::Imported;
     std::string title, subtitle;
@@ -83,6 +84,7 @@ struct ViewState {
     std::unordered_map<engine::ValueId, ValueStats> stats; ///< of values on the graph, for overlays (gradient norms)
     std::unordered_map<engine::ValueId, engine::ValueId> gradientOf; ///< forward value -> its cotangent, in a gradient state
     std::shared_ptr<const Explanation> explanation;
+    std::shared_ptr<const TrainingState> training; ///< of this model, running or ended
     std::unordered_set<engine::NodeId> breakpoints;
     std::shared_ptr<const engine::Plan> plan; ///< of the last run or estimate, for the memory map
     std::shared_ptr<const profiler::TimelineData> timeline;
@@ -94,8 +96,8 @@ struct ViewState {
 
 /// What is new since the state that a view was last given; views redo only that.
 struct Changes {
-    bool graph = false, selection = false, step = false, values = false, plan = false, timeline = false, history = false, problems = false, gradient = false;
-    static Changes all() { return {true, true, true, true, true, true, true, true, true}; }
+    bool graph = false, selection = false, step = false, values = false, plan = false, timeline = false, history = false, problems = false, gradient = false, training = false;
+    static Changes all() { return {true, true, true, true, true, true, true, true, true, true}; }
 };
 
 } // namespace nabla::views

@@ -17,7 +17,7 @@ using engine::Result;
 
 /// One state of the history. Immutable once added; graphs share their nodes, so a state costs what it changed.
 struct HistoryState {
-    enum class Kind : std::uint8_t { Imported, Legalized, Pass, Gradient };
+    enum class Kind : std::uint8_t { Imported, Legalized, Pass, Gradient, Trained };
 
     std::uint32_t id = 0;
     std::uint32_t parent = 0; ///< 0 = none

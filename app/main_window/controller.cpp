@@ -42,6 +42,7 @@ void Controller::open(const QString& path) {
                 Q_EMIT failed(tr("%1 could not be opened").arg(QFileInfo(path).fileName()), document.error());
                 return;
             }
+            m_training.reset();
             m_document = std::move(*document);
             m_state = views::ViewState();
             m_state.documentTitle = QFileInfo(path).fileName().toStdString();

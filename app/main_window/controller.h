@@ -10,6 +10,7 @@
 
 #include "app/document/document.h"
 #include "app/jobs/job_runner.h"
+#include "app/main_window/training_run.h"
 #include "engine/runtime/stepper.h"
 #include "views/view_state.h"
 
@@ -42,6 +43,13 @@ public Q_SLOTS:
     void differentiate(); ///< the loss (lossOutputs), with respect to every float input and weight
     void differentiateBy(const std::vector<std::string>& of, const std::vector<std::string>& wrt);
     void optimise();
+    /// Trains the state shown; another training ends. The weights become a new state of the history when it ends.
+    void train(const nabla::app::TrainingSettings& settings);
+    void pauseTraining();
+    void resumeTraining();
+    void trainOnce();
+    void stopTraining();
+    void setLearningRate(double rate);
     void record(int runs = 100);
     void openRecording(const QString& path);
     void showState(std::uint32_t id);
@@ -65,6 +73,7 @@ private:
     void showGraph(const HistoryStatePtr& state, std::uint32_t compared);
     void applyAnalysis(const Analysed& analysed);
     void refreshHistory();
+    void keepTrained();
     void checkExplanation(const HistoryStatePtr& state);
     void withStepper(const QString& title, std::function<engine::Result<std::string>(engine::Stepper&, const engine::JobControl&)> act);
     void applyStep(const Stepped& stepped);
@@ -75,6 +84,8 @@ private:
     std::shared_ptr<engine::Stepper> m_stepper; ///< touched on the job thread only, by one job at a time
     std::uint32_t m_stepperState = 0;           ///< the history state it steps through
     QString m_recordingPath;
+    std::unique_ptr<TrainingRun> m_training;
+    HistoryStatePtr m_trainedFrom;
     std::shared_ptr<std::atomic<std::uint32_t>> m_explained = std::make_shared<std::atomic<std::uint32_t>>(0); ///< the newest explain()
     std::uint32_t m_generation = 0;             ///< of shown graphs: results for an older one are dropped
 };

@@ -172,6 +172,7 @@ void MainWindow::makeDocks() {
         connect(view, &views::View::historyStateWanted, &m_controller, &Controller::showState);
         connect(view, &views::View::comparisonWanted, &m_controller, &Controller::compare);
         connect(view, &views::View::breakpointToggled, &m_controller, &Controller::toggleBreakpoint);
+        connect(view, &views::View::learningRateWanted, &m_controller, &Controller::setLearningRate);
         connect(view, &views::View::explanationWanted, &m_controller, &Controller::explain);
         connect(view, &views::View::stepWanted, &m_controller, &Controller::goToStep);
         connect(view, &views::View::actionWanted, this, [this](const QString& name) {
@@ -264,6 +265,8 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
         if (auto it = m_views.find("timeline"); it != m_views.end())
             it->second.first->raise();
     }
+    if (changes.training && (!state.training || state.training->steps.empty()))
+        m_views["gradient_flow"].first->raise();
     if (changes.graph) // a backward pass is there to be explained
         m_views[state.gradientOf.empty() ? "inspector" : "gradient"].first->raise();
     updateActions();

@@ -56,6 +56,7 @@ private:
     void browse();
     void saveModel();
     void chooseGradient();
+    void chooseTraining();
     void goToCounterpart();
     void remember(const QString& path);
     QStringList recentFiles() const;

@@ -1,6 +1,7 @@
 // Actions, menus and tool bar. Every command is an action, with its key, its icon and its words.
 #include <QApplication>
 #include <QDockWidget>
+#include <QDir>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <QMenuBar>
@@ -11,6 +12,7 @@
 
 #include "app/main_window/differentiate_dialog.h"
 #include "app/main_window/main_window.h"
+#include "app/main_window/train_dialog.h"
 #include "views/theme/icons.h"
 
 namespace nabla::app {
@@ -45,6 +47,11 @@ void MainWindow::makeActions() {
     add("differentiate", tr("&Differentiate"), "differentiate", QKeySequence(Qt::CTRL | Qt::Key_G), [this] { m_controller.differentiate(); });
     add("differentiate_by", tr("Differentiate &by…"), "differentiate", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G), [this] { chooseGradient(); });
     add("counterpart", tr("Go to backward or &forward node"), "link", QKeySequence(Qt::CTRL | Qt::Key_J), [this] { goToCounterpart(); });
+    add("train", tr("&Train…"), "gradient", QKeySequence(Qt::CTRL | Qt::Key_T), [this] { chooseTraining(); });
+    add("train_pause", tr("Pa&use training"), "pause", {}, [this] { m_controller.pauseTraining(); });
+    add("train_resume", tr("&Go on training"), "run", {}, [this] { m_controller.resumeTraining(); });
+    add("train_once", tr("Train &one step"), "step-forward", {}, [this] { m_controller.trainOnce(); });
+    add("train_stop", tr("&Stop training"), "stop", {}, [this] { m_controller.stopTraining(); });
     add("passes", tr("&Passes"), "passes", QKeySequence(Qt::CTRL | Qt::Key_P), [this] { m_controller.optimise(); });
     add("record", tr("Recor&d"), "record", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { m_controller.record(); });
     add("compare", tr("Co&mpare"), "compare", QKeySequence(Qt::CTRL | Qt::Key_D), [this] {
@@ -106,7 +113,7 @@ void MainWindow::makeMenus() {
     for (const char* name : {"theme_light", "theme_dark", "theme_contrast"})
         theme->addAction(m_actions[name]);
     menu(tr("&Run"), {"run", "-", "step", "back", "continue", "stop", "-", "breakpoint", "-", "cancel"});
-    menu(tr("&Differentiate"), {"differentiate", "differentiate_by", "-", "counterpart"});
+    menu(tr("&Differentiate"), {"differentiate", "differentiate_by", "-", "counterpart", "-", "train", "train_pause", "train_resume", "train_once", "train_stop"});
     menu(tr("&Passes"), {"passes"});
     menu(tr("Recor&d"), {"record"});
     menu(tr("&Help"), {"shortcuts"});
@@ -133,6 +140,15 @@ void MainWindow::chooseGradient() {
     DifferentiateDialog dialog(state.graph, *state.types, lossOutputs(state.graph), this);
     if (dialog.exec() == QDialog::Accepted)
         m_controller.differentiateBy(dialog.of(), dialog.wrt());
+}
+
+/// Examples offered: train.npz beside the model, else the inputs it is run on.
+void MainWindow::chooseTraining() {
+    const QDir folder = QFileInfo(QString::fromStdString(m_controller.state().graph.info().path.string())).dir();
+    const QString examples = folder.exists("train.npz") ? folder.filePath("train.npz") : folder.exists("inputs.npz") ? folder.filePath("inputs.npz") : QString();
+    TrainDialog dialog(examples, this);
+    if (dialog.exec() == QDialog::Accepted)
+        m_controller.train(dialog.settings());
 }
 
 /// From a backward node to its forward node; from a forward node to its backward nodes, one after another.
@@ -167,11 +183,18 @@ void MainWindow::goToCounterpart() {
 void MainWindow::updateActions() {
     const bool document = m_controller.hasDocument();
     const bool stepping = m_controller.state().step.has_value();
-    for (const char* name : {"save", "run", "step", "continue", "differentiate", "differentiate_by", "passes", "record", "find"})
+    for (const char* name : {"save", "run", "step", "continue", "differentiate", "differentiate_by", "train", "passes", "record", "find"})
         m_actions[name]->setEnabled(document);
     m_actions["back"]->setEnabled(stepping && m_controller.state().step->position > 0);
     m_actions["stop"]->setEnabled(stepping || m_controller.jobs().busy());
     m_actions["breakpoint"]->setEnabled(static_cast<bool>(m_controller.state().selection.node));
+    using Phase = views::TrainingState::Phase;
+    const auto& training = m_controller.state().training;
+    const bool trains = training && training->phase != Phase::Ended;
+    m_actions["train_pause"]->setEnabled(trains && training->phase == Phase::Running);
+    m_actions["train_resume"]->setEnabled(trains && training->phase == Phase::Paused);
+    m_actions["train_once"]->setEnabled(trains && training->phase == Phase::Paused);
+    m_actions["train_stop"]->setEnabled(trains);
     m_actions["counterpart"]->setEnabled(m_controller.state().selection.node && !m_controller.state().gradientOf.empty());
     m_actions["compare"]->setEnabled(document && m_controller.state().history.size() > 1);
     m_actions["cancel"]->setEnabled(m_controller.jobs().busy());

@@ -20,6 +20,7 @@ const char* iconOf(HistoryEntry::Kind kind) {
     case HistoryEntry::Kind::Legalized: return "tensor";
     case HistoryEntry::Kind::Pass: return "passes";
     case HistoryEntry::Kind::Gradient: return "differentiate";
+    case HistoryEntry::Kind::Trained: return "gradient";
     }
     return "graph";
 }

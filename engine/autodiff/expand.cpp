@@ -43,9 +43,10 @@ private:
             inlineCall(editor, id, *function->body, function, std::make_shared<const std::string>("expand/function"));
             return true;
         }
-        if (!node->bodies().empty())
-            return expandBodies(editor, *node);
         const OpDef* op = findOp(node->opType, node->domain);
+        const bool expandsItself = op && op->gradient.usesBody(); // SequenceMap: its body is expanded inside the Loop it becomes
+        if (!node->bodies().empty() && !expandsItself)
+            return expandBodies(editor, *node);
         if (op && !op->gradient.usesBody())
             return false;
         std::vector<ValueType> inputTypes;

@@ -104,7 +104,7 @@ private:
         return filledLike(value, 1, fmt::format("ones:{}", name));
     }
 
-    /// ConstantOfShape(Shape(value)).
+    /// ConstantOfShape(Shape(value)); like the value's type where that is not known before running.
     ValueId filledLike(ValueId value, double element, const std::string& name) {
         const ValueType type = m_types.of(m_editor.graph(), value);
         const DType dtype = type.elementType == DType::Undefined ? DType::Float32 : type.elementType;
@@ -118,10 +118,15 @@ private:
             return m_editor.addValue(std::move(spec));
         };
         const ValueId shape = made({.opType = "Shape", .inputs = {value}});
-        const ValueId filled = made({.opType = "ConstantOfShape",
+        const bool isKnown = type.elementType != DType::Undefined;
+        NodeSpec spec{.opType = "ConstantOfShape",
             .inputs = {shape},
-            .attributes = {{"value", std::make_shared<const Tensor>(std::move(fill))}},
-            .outputNames = {name}});
+            .attributes = {{"value", std::make_shared<const Tensor>(std::move(fill))}}};
+        if (isKnown)
+            spec.outputNames = {name};
+        ValueId filled = made(std::move(spec));
+        if (!isKnown)
+            filled = made({.opType = "CastLike", .inputs = {filled, value}, .outputNames = {name}});
         m_types.set(filled, type);
         return filled;
     }

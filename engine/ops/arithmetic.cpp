@@ -4,6 +4,7 @@
 
 #include "engine/base/saturated.h"
 #include "engine/ops/broadcast.h"
+#include "engine/ops/constant_of.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/upgrade_tools.h"
 
@@ -203,7 +204,7 @@ Gradients gradDiv(GradientBuilder& b, const Node& n, OutputGrads dy) {
 
 /// The one value of a constant that is the same everywhere (x^2, x^0.5).
 std::optional<double> uniformConstant(GradientBuilder& b, ValueId value) {
-    const TensorPtr t = b.editor().graph().constant(value);
+    const TensorPtr t = constantOf(b.editor().graph(), value);
     if (!t || t->elementCount() != 1)
         return std::nullopt;
     return t->asDouble(0);

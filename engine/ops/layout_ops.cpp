@@ -2,6 +2,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/ops/constant_of.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -241,7 +242,7 @@ std::optional<SliceBox> staticSliceBox(GradientBuilder& b, const Node& n) {
     for (std::size_t i = 1; i <= 4 && shape; ++i) {
         if (!n.input(i))
             continue;
-        const TensorPtr t = b.editor().graph().constant(n.input(i));
+        const TensorPtr t = constantOf(b.editor().graph(), n.input(i));
         if (!t)
             return std::nullopt;
         *lists[i - 1] = t->toInt64s();

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ops/constant_of.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/upgrade_tools.h"
@@ -199,7 +200,7 @@ ValueId restored(GradientBuilder& b, const Node& n, ValueId value) {
         return b.op("Reshape", {value, ones});
     }
     // An empty list of axes means every axis: then the result has one element, and the shape of ones fits, whatever the axes are.
-    const TensorPtr axes = b.editor().graph().constant(n.inputs[1]);
+    const TensorPtr axes = constantOf(b.editor().graph(), n.inputs[1]);
     if (axes && axes->elementCount() > 0)
         return b.op("Unsqueeze", {value, n.inputs[1]});
     if (axes && rank && n.intAttribute("noop_with_empty_axes", 0) == 0)
@@ -272,7 +273,7 @@ Gradients gradProd(GradientBuilder& b, const Node& n, OutputGrads dy) {
         return runError("ReduceProd: the rank of its input is not known");
     std::vector<std::int64_t> axes;
     if (n.input(1)) {
-        const TensorPtr known = b.editor().graph().constant(n.inputs[1]);
+        const TensorPtr known = constantOf(b.editor().graph(), n.inputs[1]);
         if (!known)
             return runError("ReduceProd: its axes are known only while running");
         NABLA_TRY(axes, normalizeAxes(known->toInt64s(), *rank));

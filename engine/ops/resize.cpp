@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/ops/constant_of.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -323,7 +324,7 @@ Gradients gradResize(GradientBuilder& b, const Node& n, OutputGrads dy) {
             attributes.push_back(a);
     }
     const bool crop = n.stringAttribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
-    const TensorPtr scales = n.input(2) ? b.editor().graph().constant(n.inputs[2]) : nullptr;
+    const TensorPtr scales = n.input(2) ? constantOf(b.editor().graph(), n.inputs[2]) : nullptr;
     const auto count = static_cast<std::int64_t>(axes.size());
     ValueId cotangent = dy[0];
     for (std::int64_t i = 0; i < count; ++i) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/ops/constant_of.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/upgrade_tools.h"
@@ -155,7 +156,7 @@ Gradients gradCumSum(GradientBuilder& b, const Node& n, OutputGrads dy) {
 Gradients gradCumProd(GradientBuilder& b, const Node& n, OutputGrads dy) {
     const ValueId x = n.inputs[0];
     const auto rank = b.rank(x);
-    const TensorPtr known = b.editor().graph().constant(n.inputs[1]);
+    const TensorPtr known = constantOf(b.editor().graph(), n.inputs[1]);
     if (!rank || !known || known->elementCount() != 1)
         return runError("CumProd: its axis and the rank of its input must be known before running");
     NABLA_TRY(const std::int64_t axis, normalizeAxis(known->asInt64(0), *rank));

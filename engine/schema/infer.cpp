@@ -81,7 +81,8 @@ public:
         return m_data[i].get();
     }
     std::size_t getNumOutputs() const override { return m_outputTypes.size(); }
-    onnx::TypeProto* getOutputType(std::size_t i) override { return i < m_outputTypes.size() ? &m_outputTypes[i] : nullptr; }
+    /// Inference functions write to outputs that a node leaves out without asking whether they are there.
+    onnx::TypeProto* getOutputType(std::size_t i) override { return i < m_outputTypes.size() ? &m_outputTypes[i] : &m_leftOut; }
     bool hasOutput(std::size_t i) override { return i < m_node.outputs.size() && m_node.outputs[i]; }
     onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override {
         GraphPtr body = m_node.graphAttribute(name);
@@ -115,6 +116,7 @@ private:
     const BodyInference& m_inferBody;
     mutable DimNames m_names;
     std::vector<onnx::TypeProto> m_inputTypes, m_outputTypes;
+    onnx::TypeProto m_leftOut; ///< written, never read
     mutable std::vector<std::unique_ptr<onnx::AttributeProto>> m_attributes;
     mutable std::vector<std::unique_ptr<onnx::TensorProto>> m_data;
     mutable std::vector<std::unique_ptr<onnx::TensorShapeProto>> m_symbolic;

@@ -1,11 +1,12 @@
 // Legalization of the ONNX dialect: every node lifted to the newest operator version, so that kernels and rules exist
-// once.
+// once; Gradient nodes, which only a graph as a whole gives a meaning, expanded.
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "engine/analysis/lift_opset.h"
 #include "engine/graph/graph_editor.h"
+#include "engine/passes/legalize/gradient_nodes.h"
 #include "engine/passes/pass.h"
 
 namespace nabla::engine {
@@ -23,10 +24,13 @@ Result<Graph> lift(const Graph& graph, PassContext& context) {
 Result<FunctionMap> liftFunctions(const FunctionMap& functions, PassContext& context, bool& changed) {
     FunctionMap lifted = functions;
     for (auto& [key, function] : lifted) {
-        if (!function->body || !hasOldOpset(*function->body))
+        if (!function->body || (!hasOldOpset(*function->body) && !hasGradientNodes(*function->body)))
             continue;
         Function copy = *function;
         NABLA_TRY(Graph body, lift(*function->body, context).in(key));
+        NABLA_TRY(std::optional<Graph> expanded, expandGradientNodes(body, *function->body, context).in(key));
+        if (expanded)
+            body = std::move(*expanded);
         copy.body = std::make_shared<const Graph>(std::move(body));
         function = std::make_shared<const Function>(std::move(copy));
         changed = true;
@@ -42,14 +46,17 @@ Result<Graph> legalizeOnnx(const Graph& graph, PassContext& context) {
             "the graph is in the dialect \"{}\", which has no legalization to ONNX operators", graph.info().dialect);
     bool functionsChanged = false;
     NABLA_TRY(FunctionMap functions, liftFunctions(graph.functions(), context, functionsChanged));
-    if (!hasOldOpset(graph) && !functionsChanged)
-        return graph;
-    NABLA_TRY(Graph lifted, lift(graph, context));
-    if (!functionsChanged)
-        return lifted;
-    GraphEditor editor(std::move(lifted));
-    editor.setFunctions(std::move(functions));
-    return editor.finish();
+    Graph lifted = graph;
+    if (hasOldOpset(graph) || functionsChanged) {
+        NABLA_TRY(lifted, lift(graph, context));
+    }
+    if (functionsChanged) {
+        GraphEditor editor(std::move(lifted));
+        editor.setFunctions(std::move(functions));
+        lifted = editor.finish();
+    }
+    NABLA_TRY(std::optional<Graph> expanded, expandGradientNodes(lifted, graph, context));
+    return expanded ? std::move(*expanded) : lifted;
 }
 
 Result<Graph> legalized(const Graph& graph) {

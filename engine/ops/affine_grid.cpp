@@ -36,7 +36,7 @@ std::vector<double> pixelPlaces(std::int64_t count, bool aligned) {
 
 Result<void> runAffineGrid(const KernelContext& c) {
     NABLA_TRY(const Shape shape, gridShape(c));
-    if (!isFloat(c.input(0).dtype()))
+    if (!isDifferentiable(c.input(0).dtype()))
         return typeError(c, c.input(0).dtype());
     const DType type = computeType(c, {0});
     NABLA_TRY(const Tensor theta, inputAs(c, 0, type));

@@ -133,7 +133,7 @@ void deformConvolve(const KernelContext& c, const DeformShape& s, const T* x, co
 Result<void> runDeformConv(const KernelContext& c) {
     NABLA_TRY(const DeformShape s, deformShape(c));
     const DType stored = c.input(0).dtype();
-    if (!isFloat(stored))
+    if (!isDifferentiable(stored))
         return typeError(c, stored);
     const DType type = computeType(c, {0});
     std::array<Tensor, 5> in;

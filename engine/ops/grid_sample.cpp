@@ -1,6 +1,7 @@
 // GridSample: values of an image at the places a grid names, in any number of spatial dimensions.
 #include <array>
 #include <cmath>
+#include <complex>
 
 #include "engine/base/saturated.h"
 #include "engine/ops/gradient_builder.h"
@@ -109,6 +110,17 @@ void combine(const std::vector<AxisTaps>& axes, std::span<const std::int64_t> st
     }
 }
 
+/// The weighted sum of complex pixels.
+void writeBlend(Tensor& y, std::int64_t at, const Tensor& x, std::int64_t image, const std::vector<std::pair<std::int64_t, double>>& pixels) {
+    std::complex<double> sum;
+    for (const auto& [offset, weight] : pixels)
+        sum += offset < 0 ? std::complex<double>{} : weight * readComplex(x.dtype(), x.raw(), image + offset);
+    if (y.dtype() == DType::Complex64)
+        y.mutableData<std::complex<float>>()[static_cast<std::size_t>(at)] = std::complex<float>(sum);
+    else
+        y.mutableData<std::complex<double>>()[static_cast<std::size_t>(at)] = sum;
+}
+
 Result<void> checkShapes(const Tensor& x, const Tensor& grid) {
     const std::size_t rank = x.rank();
     const bool fits = rank >= 3 && grid.rank() == rank && grid.dim(0) == x.dim(0) && grid.shape().back() == static_cast<std::int64_t>(rank) - 2;
@@ -127,7 +139,7 @@ Result<void> runGridSample(const KernelContext& c) {
     if (!isFloat(grid.dtype()))
         return runError("GridSample: the grid is {}, wants floats", name(grid.dtype()));
     const bool onlyMoves = s.mode == Mode::Nearest;
-    if (!onlyMoves && (x.dtype() == DType::String || isComplex(x.dtype())))
+    if (!onlyMoves && x.dtype() == DType::String)
         return typeError(c, x.dtype());
     const auto sizes = std::span(x.shape()).subspan(2);
     Shape shape{x.dim(0), x.dim(1)};
@@ -152,6 +164,10 @@ Result<void> runGridSample(const KernelContext& c) {
                     fillElements(y, out, 1);
                 else
                     copyElements(y, out, x, in + all[0].first, 1);
+                continue;
+            }
+            if (isComplex(x.dtype())) {
+                writeBlend(y, out, x, in, all);
                 continue;
             }
             double sum = 0;

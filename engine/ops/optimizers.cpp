@@ -1,4 +1,5 @@
 // Adagrad, Adam and Momentum of ai.onnx.preview.training: one step of an optimizer over any number of tensors.
+#include <array>
 #include <cmath>
 
 #include "engine/base/saturated.h"
@@ -21,7 +22,7 @@ struct Lists {
 Result<Lists> listsOf(const KernelContext& c, std::size_t kinds) {
     NABLA_TRY(const Tensor rate, needTensor(c, 0));
     NABLA_TRY(const Tensor updates, needTensor(c, 1));
-    if (rate.elementCount() != 1 || !isFloat(rate.dtype()) || updates.elementCount() != 1 || !isInteger(updates.dtype()))
+    if (rate.elementCount() != 1 || !isDifferentiable(rate.dtype()) || updates.elementCount() != 1 || !isInteger(updates.dtype()))
         return runError("R {} and T {} want one float and one integer", toString(rate.shape()), toString(updates.shape()));
     Lists l;
     l.rate = rate.asDouble(0);

@@ -74,13 +74,16 @@ Result<void> runMatMulInteger(const KernelContext& c) {
     return {};
 }
 
-Result<void> requireQuantized(const KernelContext& c, std::size_t count) {
+enum class Quantized : bool { Integers, IntegersOrFloats };
+bool isEightBits(DType type) { return bitWidth(type) == 8 && (isInteger(type) || isFloat(type)); }
+
+Result<void> requireQuantized(const KernelContext& c, std::size_t count, Quantized types) {
     constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"};
     for (std::size_t i = 0; i < count; ++i)
         NABLA_CHECK(requireTensor(c, i, kNames[i]));
-    for (const std::size_t i : {0U, 3U, 7U}) {
-        if (!isInteger(c.input(i).dtype()))
-            return runError("{} of type {} is not supported: integers of 8 bits are", kNames[i], name(c.input(i).dtype()));
+    for (const std::size_t i : {0U, 2U, 3U, 5U, 7U}) {
+        if (types == Quantized::Integers ? !isInteger(c.input(i).dtype()) : !isEightBits(c.input(i).dtype()))
+            return runError("{} of type {} is not supported: 8 bits are", kNames[i], name(c.input(i).dtype()));
     }
     if (c.input(6).elementCount() != 1 || c.input(7).elementCount() != 1)
         return runError("y_scale {} and y_zero_point {} want one number each", toString(c.input(6).shape()), toString(c.input(7).shape()));
@@ -93,8 +96,50 @@ double multiplier(const KernelContext& c, double scaleA, double scaleB) {
     return roundedTo(type, roundedTo(type, scaleA * scaleB) / c.input(6).asDouble(0));
 }
 
+/// Numbers of a matrix that has 8-bit floats, dequantized as they are read: (x - zero point) * scale.
+Result<std::vector<double>> dequantized(const KernelContext& c, std::size_t i, std::int64_t rows, std::int64_t columns, Lines lines) {
+    const Tensor &t = c.input(i), &scale = c.input(i + 1), &zero = c.input(i + 2);
+    const std::int64_t size = rows * columns, matrices = size == 0 ? 0 : t.elementCount() / size, count = lines == Lines::Rows ? rows : columns;
+    NABLA_CHECK(checkPerLine(scale, count, matrices, i == 0 ? "a_scale" : "b_scale"));
+    NABLA_CHECK(checkPerLine(zero, count, matrices, i == 0 ? "a_zero_point" : "b_zero_point"));
+    std::vector<double> values(static_cast<std::size_t>(t.elementCount()));
+    for (std::int64_t k = 0; k < t.elementCount(); ++k) {
+        const std::int64_t line = lines == Lines::Rows ? k / columns % rows : k % columns;
+        values[static_cast<std::size_t>(k)] = (t.asDouble(k) - perLine(zero, k / size, line, count)) * perLine(scale, k / size, line, count);
+    }
+    return values;
+}
+
+/// With an 8-bit float among the types: the product in double, quantized once.
+Result<void> runFloatQLinearMatMul(const KernelContext& c) {
+    NABLA_TRY(const MatMulShapes s, matMulShapes(c.input(0).shape(), c.input(3).shape()));
+    NABLA_TRY(const std::vector<double> a, dequantized(c, 0, s.m, s.k, Lines::Rows));
+    NABLA_TRY(const std::vector<double> b, dequantized(c, 3, s.k, s.n, Lines::Columns));
+    const DType type = c.input(7).dtype();
+    const double scale = c.input(6).asDouble(0), zero = c.input(7).asDouble(0);
+    NABLA_TRY(Tensor y, c.makeOutput(0, type, s.output));
+    std::vector<double> product(static_cast<std::size_t>(s.m * s.n));
+    for (std::size_t batch = 0; batch < s.matrixA.size() && y.elementCount() > 0; ++batch) {
+        multiplyRows(a.data() + s.matrixA[batch] * s.m * s.k, b.data() + s.matrixB[batch] * s.k * s.n, product.data(), 0, s.m, s.k, s.n);
+        for (std::int64_t i = 0; i < s.m * s.n; ++i) {
+            const double value = product[static_cast<std::size_t>(i)] / scale;
+            const std::int64_t at = static_cast<std::int64_t>(batch) * s.m * s.n + i;
+            if (isInteger(type))
+                writeInt64(type, y.mutableRaw(), at, static_cast<std::int64_t>(quantizedTo(type, value, zero)));
+            else
+                writeDouble(type, y.mutableRaw(), at, value + zero);
+        }
+    }
+    c.setOutput(0, std::move(y));
+    return {};
+}
+
 Result<void> runQLinearMatMul(const KernelContext& c) {
-    NABLA_CHECK(requireQuantized(c, 8));
+    NABLA_CHECK(requireQuantized(c, 8, Quantized::IntegersOrFloats));
+    for (const std::size_t i : {0U, 2U, 3U, 5U, 7U}) {
+        if (isFloat(c.input(i).dtype()))
+            return runFloatQLinearMatMul(c);
+    }
     NABLA_TRY(const Product p, integerProduct(c, c.input(0), c.input(2), c.input(3), c.input(5)));
     const MatMulShapes& s = p.shapes;
     NABLA_CHECK(checkPerLine(c.input(1), s.m, p.a.matrices, "a_scale"));
@@ -113,7 +158,7 @@ Result<void> runQLinearMatMul(const KernelContext& c) {
 }
 
 Result<void> runQLinearConv(const KernelContext& c) {
-    NABLA_CHECK(requireQuantized(c, 8));
+    NABLA_CHECK(requireQuantized(c, 8, Quantized::Integers));
     const Tensor &x = c.input(0), &w = c.input(3);
     NABLA_TRY(const ConvShape s, convShape(c.node(), c.intAttribute("group"), x.shape(), w.shape()));
     const std::int64_t filters = s.group * s.filters, perFilter = filters == 0 ? 0 : w.elementCount() / filters;

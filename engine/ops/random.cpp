@@ -74,14 +74,28 @@ Result<void> runDropout(const KernelContext& c) {
     std::optional<Random> random;
     if (drops)
         random.emplace(c);
+    const auto keeps = [&](std::size_t i) {
+        const bool keep = !drops || random->uniform() >= mode.ratio;
+        if (mask.defined())
+            mask.mutableData<bool>()[i] = keep;
+        return keep;
+    };
+    if (isFloat(x.dtype()) && bitWidth(x.dtype()) == 8) {
+        for (std::int64_t i = 0; i < x.elementCount(); ++i) {
+            const double kept = keeps(static_cast<std::size_t>(i)) ? x.asDouble(i) * scale : 0;
+            writeDouble(x.dtype(), y.mutableRaw(), i, kept);
+        }
+        c.setOutput(0, std::move(y));
+        if (mask.defined())
+            c.setOutput(1, std::move(mask));
+        return {};
+    }
     NABLA_CHECK(dispatch(FloatTypes{}, c, x.dtype(), [&]<typename T>() -> Result<void> {
         const auto in = x.data<T>();
         auto out = y.mutableData<T>();
         for (std::size_t i = 0; i < in.size(); ++i) {
-            const bool keep = !drops || random->uniform() >= mode.ratio;
+            const bool keep = keeps(i);
             out[i] = !drops ? in[i] : keep ? static_cast<T>(widen(in[i]) * static_cast<ComputeType<T>>(scale)) : T{};
-            if (mask.defined())
-                mask.mutableData<bool>()[i] = keep;
         }
         return {};
     }));

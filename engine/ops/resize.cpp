@@ -269,20 +269,27 @@ Result<void> resize(const KernelContext& c, const Tensor& x, const std::vector<A
         }
         copyElements(y, 0, work, 0, y.elementCount());
     } else if (y.elementCount() > 0) {
-        if (x.dtype() == DType::String || isComplex(x.dtype()))
+        if (x.dtype() == DType::String)
             return typeError(c, x.dtype());
-        std::vector<double> work(static_cast<std::size_t>(x.elementCount()));
-        for (std::int64_t i = 0; i < x.elementCount(); ++i)
-            work[static_cast<std::size_t>(i)] = x.asDouble(i);
-        Shape now = x.shape();
-        for (std::size_t d = 0; d < plans.size(); ++d) {
-            if (plans[d].resized) {
-                work = blendAlong(work, now, d, taps[d], outsideValue);
-                now[d] = plans[d].output;
+        const bool complex = isComplex(x.dtype());
+        for (const std::int64_t part : {0, 1}) { // real numbers have one part; complex ones lie as pairs
+            if (part == 1 && !complex)
+                break;
+            const DType type = !complex ? x.dtype() : x.dtype() == DType::Complex64 ? DType::Float32 : DType::Float64;
+            const std::int64_t step = complex ? 2 : 1;
+            std::vector<double> work(static_cast<std::size_t>(x.elementCount()));
+            for (std::int64_t i = 0; i < x.elementCount(); ++i)
+                work[static_cast<std::size_t>(i)] = readDouble(type, x.raw(), i * step + part);
+            Shape now = x.shape();
+            for (std::size_t d = 0; d < plans.size(); ++d) {
+                if (plans[d].resized) {
+                    work = blendAlong(work, now, d, taps[d], part == 0 ? outsideValue : 0);
+                    now[d] = plans[d].output;
+                }
             }
+            for (std::int64_t i = 0; i < y.elementCount(); ++i)
+                writeDouble(type, y.mutableRaw(), i * step + part, work[static_cast<std::size_t>(i)]);
         }
-        for (std::int64_t i = 0; i < y.elementCount(); ++i)
-            writeDouble(y.dtype(), y.mutableRaw(), i, work[static_cast<std::size_t>(i)]);
     }
     c.setOutput(0, std::move(y));
     return {};

@@ -111,8 +111,8 @@ Result<void> runRoiAlign(const KernelContext& c) {
     NABLA_TRY(const std::vector<std::int64_t> batches, needInts(c, 2));
     NABLA_CHECK(requireTensor(c, 0, "X"));
     NABLA_CHECK(checkShapes(c.input(0), regions, c.input(2)));
-    if (!isFloat(c.input(0).dtype()) || !isFloat(regions.dtype()))
-        return typeError(c, isFloat(regions.dtype()) ? c.input(0).dtype() : regions.dtype());
+    if (!isDifferentiable(c.input(0).dtype()) || !isDifferentiable(regions.dtype()))
+        return typeError(c, isDifferentiable(regions.dtype()) ? c.input(0).dtype() : regions.dtype());
     const DType type = computeType(c, {0});
     NABLA_TRY(const Tensor x, inputAs(c, 0, type));
     const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3), bins = s.height * s.width;

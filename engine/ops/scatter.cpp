@@ -1,5 +1,6 @@
 // ScatterElements, ScatterND, Scatter, TensorScatter: elements put where indices say.
 #include <algorithm>
+#include <complex>
 
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
@@ -45,6 +46,15 @@ Result<void> combineInto(const KernelContext& c, Tensor& y, std::int64_t at, con
             y.mutableRaw()[at + i] = static_cast<std::byte>(how == Combine::Add || how == Combine::Max ? a || b : a && b);
         }
         return {};
+    }
+    if (isComplex(y.dtype()) && (how == Combine::Add || how == Combine::Mul)) { // complex numbers have no order
+        return dispatch(TypeList<std::complex<float>, std::complex<double>>{}, c, y.dtype(), [&]<typename T>() -> Result<void> {
+            T* out = y.mutableData<T>().data() + at;
+            const T* in = updates.data<T>().data() + from;
+            for (std::int64_t i = 0; i < count; ++i)
+                out[i] = how == Combine::Add ? out[i] + in[i] : out[i] * in[i];
+            return {};
+        });
     }
     return dispatch(NumberTypes{}, c, y.dtype(), [&]<typename T>() -> Result<void> {
         T* out = y.mutableData<T>().data();

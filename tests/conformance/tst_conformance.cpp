@@ -86,6 +86,7 @@ private slots:
     void onnxTests();
     void gradientCases();
     void learnedModels();
+    void visionOperators();
     void contribOperators();
 
 private:
@@ -123,6 +124,11 @@ void ConformanceTest::contribOperators() {
 
 void ConformanceTest::learnedModels() {
     judge(NABLA_TEST_DATA "/ml", std::nullopt, 174);
+}
+
+/// Source of the values: onnxruntime, torch, ImageMagick (tests/data/vision/README.md).
+void ConformanceTest::visionOperators() {
+    judge(NABLA_TEST_DATA "/vision", std::nullopt, 59);
 }
 
 QTEST_GUILESS_MAIN(ConformanceTest)

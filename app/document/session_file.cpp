@@ -20,6 +20,7 @@ std::string passId(const HistoryState& state) {
     case HistoryState::Kind::Imported: return "imported";
     case HistoryState::Kind::Legalized: return "legalized";
     case HistoryState::Kind::Gradient: return "gradient";
+    case HistoryState::Kind::Trained: return "trained";
     case HistoryState::Kind::Pass: break;
     }
     return state.pass ? state.pass->pass : "pass";

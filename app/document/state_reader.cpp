@@ -35,7 +35,7 @@ public:
         if (const std::uint64_t version = m_in.number(); m_in.ok() && version != kStateBlobVersion)
             return readError("the state has version {}, this program reads {}", version, kStateBlobVersion);
         HistoryState state;
-        state.kind = static_cast<HistoryState::Kind>(m_in.below(4, "the kind of state"));
+        state.kind = static_cast<HistoryState::Kind>(m_in.below(5, "the kind of state"));
         state.title = m_in.text();
         state.subtitle = m_in.text();
         if (m_in.flag())

@@ -11,13 +11,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "operators.md"
 ROW = re.compile(r'\{\.name = "(\w+)",(.*?)(?=\{\.name = "|\n\};)', re.DOTALL)
+# Operators of onnxruntime: `row<writeName>("Name")`, with a domain or a gradient behind the name where it is not the file's usual one.
+SHORT_ROW = re.compile(r'^    row<\w+>\("(\w+)"(?:, ([^\n]*?))?\),$', re.MULTILINE)
 CONSTANT = re.compile(r'constexpr (?:GradientRule|std::string_view|auto) (k\w+)\s*=\s*(notDifferentiable\(.*?\)|".*?")\s*;', re.DOTALL)
 
 
 def families() -> list[str]:
     """Source files of the families that registry.cpp lists, in its order."""
     names = re.findall(r"^\s*FAMILY\((\w+)\)", (ROOT / "engine/ops/registry.cpp").read_text(), re.MULTILINE)
-    sources = {path: path.read_text() for path in sorted((ROOT / "engine/ops").glob("*.cpp"))}
+    sources = {path: path.read_text() for path in sorted((ROOT / "engine/ops").rglob("*.cpp"))}
     found = []
     for name in names:
         homes = [path for path, text in sources.items() if re.search(rf"std::span<const OpDef> {name}\(\) \{{", text)]
@@ -44,20 +46,28 @@ def gradient(row: str, constants: dict[str, str], where: str) -> str:
     return "rule"
 
 
+def short_row(text: str, extra: str) -> str:
+    """The fields of a short row written out, from the function `row` of its file."""
+    usual = re.search(r"GradientRule gradient = (.*?)\) \{", text)
+    gradient_text = extra if extra and not extra.startswith('"') else usual.group(1) if usual else "throughBody()"
+    domain = "" if extra == '""' else '.domain = "com.microsoft", '
+    return f"{domain}.since = 1, .gradient = {gradient_text}"
+
+
 def rows() -> list[tuple[str, str, str, str, str]]:
     found = []
     for path in families():
         text = path.read_text()
         constants = dict(CONSTANT.findall(text))
-        table = ROW.findall(text)
-        if len(table) != text.count('{.name = "') or not table:
+        table, short = ROW.findall(text), SHORT_ROW.findall(text)
+        if len(table) != text.count('{.name = "') or len(short) != text.count("\n    row<") or not table + short:
             sys.exit(f"operator_table: {path.name} has rows that this script cannot read")
-        for name, row in table:
+        for name, row in table + [(name, short_row(text, extra)) for name, extra in short]:
             domain = re.search(r'\.domain = "([^"]+)"', row)
             since = re.search(r"\.since = (\d+)", row)
             if not since:
                 sys.exit(f"operator_table: {path.name}: {name} has no .since")
-            found.append((name, domain.group(1) if domain else "", since.group(1), gradient(row, constants, f"{path.name}: {name}"), path.name))
+            found.append((name, domain.group(1) if domain else "", since.group(1), gradient(row, constants, f"{path.name}: {name}"), path.relative_to(ROOT / "engine/ops").as_posix()))
     return sorted(found, key=lambda row: (row[1], row[0]))
 
 

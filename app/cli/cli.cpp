@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/analysis/input_shapes.h"
+
 namespace nabla::app::cli {
 
 using namespace nabla::engine;
@@ -129,8 +131,8 @@ void addDims(::CLI::App& verb, DimOptions& dims) {
 
 Result<void> checkDims(const Graph& graph, const DimBindings& dims) {
     std::set<std::string> names;
-    for (const ValueId id : graph.inputs()) {
-        for (const Dim& dim : graph.value(id)->declared.shape.value_or(SymbolicShape{})) {
+    for (const SymbolicShape& shape : namedInputShapes(graph)) {
+        for (const Dim& dim : shape) {
             for (const std::string& atom : dim.atoms())
                 names.insert(atom);
         }

@@ -1,5 +1,6 @@
 // info FILE: what is in a model.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "app/cli/verbs.h"
 #include "app/document/document.h"
@@ -14,6 +15,7 @@ namespace {
 struct InfoOptions {
     std::string file;
     DimOptions dims;
+    bool values = false;
 };
 
 /// The history of a saved session.
@@ -37,6 +39,7 @@ Result<void> info(const InfoOptions& options, Context& context) {
     NABLA_TRY(const Document document, Document::open(options.file, context.job));
     NABLA_CHECK(checkDims(document.chosen()->graph, dims));
     const ModelSummary summary = summarize(document.chosen()->graph, dims);
+    const auto values = options.values ? listValues(document.chosen()->graph, dims) : std::vector<ModelSummary::Port>{};
     const bool session = document.states().size() > 1;
     if (context.json) {
         nlohmann::json out = toJson(summary);
@@ -44,9 +47,13 @@ Result<void> info(const InfoOptions& options, Context& context) {
             out["chosen_state"] = document.chosen()->id;
             out["states"] = statesJson(document);
         }
+        for (const auto& [name, type, weight] : values)
+            out["values"].push_back({{"name", name}, {"type", type}, {"weight", weight}});
         context.printJson(out);
     } else {
         context.print(session ? toText(summary) + statesText(document) : toText(summary));
+        for (const auto& [name, type, weight] : values)
+            context.print(fmt::format("{:<16} {}: {}", weight ? "weight" : "value", name, type));
     }
     return {};
 }
@@ -57,6 +64,7 @@ void addInfo(::CLI::App& app, Context& context) {
     auto options = std::make_shared<InfoOptions>();
     auto* verb = app.add_subcommand("info", "what is in a model: shapes, operators, parameters, FLOPs, bytes, problems");
     verb->add_option("FILE", options->file, "model file")->required();
+    verb->add_flag("--values", options->values, "list every value with its type; ? depends on data");
     addDims(*verb, options->dims);
     verb->callback([options, &context] {
         if (auto result = info(*options, context); !result)

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/execution_options.h"
+#include "app/cli/find_nonfinite.h"
 #include "app/cli/verbs.h"
 #include "app/document/compare.h"
 #include "app/document/values_io.h"
@@ -18,7 +19,7 @@ namespace {
 struct RunOptions : ExecutionOptions {
     std::string outputs, expected;
     double rtol = 1e-3, atol = 1e-7;
-    bool ofMax = false;
+    bool ofMax = false, findNonFinite = false;
 };
 
 nlohmann::json valueJson(const std::string& name, const RuntimeValue& value) {
@@ -61,18 +62,25 @@ Result<void> check(const RunOptions& options, const Graph& graph, const NamedVal
         context.printJson(nlohmann::json{{"schema", 1}, {"equal", !first.has_value()}, {"outputs", report}});
     if (report.empty())
         return usageError("{}: holds none of the outputs {}", options.expected, fmt::join(order, ", "));
-    if (first)
+    if (first && !context.json)
         return *first;
+    if (first) // the report is the one object on stdout
+        context.exitCode = exitCodeOf(first->kind());
     return {};
 }
 
 Result<void> runModel(const RunOptions& options, Context& context) {
     NABLA_TRY(const SessionOptions sessionOptions, options.session());
     NABLA_TRY(const Graph graph, options.open(context));
-    NABLA_TRY(const auto session, Session::create(graph, sessionOptions).in(options.file));
     NABLA_TRY(const NamedValues inputs, options.values(graph));
     if (options.inputs.empty() && !graph.inputs().empty())
         context.say(fmt::format("inputs are made up from seed {}; --inputs gives real ones", options.seed));
+    if (options.findNonFinite) {
+        if (!options.outputs.empty() || !options.expected.empty())
+            return usageError("--find-nonfinite looks at every value and stores or compares none: not with --outputs or --expected");
+        return findNonFinite(graph, inputs, sessionOptions, context).in(options.file);
+    }
+    NABLA_TRY(const auto session, Session::create(graph, sessionOptions).in(options.file));
     NABLA_TRY(const NamedValues outputs, session->run(inputs, context.job).in(options.file));
     const std::vector<std::string> order = session->outputNames();
     if (!options.outputs.empty()) {
@@ -111,6 +119,7 @@ void addRun(::CLI::App& app, Context& context) {
     verb->add_option("--rtol", options->rtol, "relative tolerance")->capture_default_str();
     verb->add_option("--atol", options->atol, "absolute tolerance")->capture_default_str();
     verb->add_flag("--of-max", options->ofMax, "--rtol is a share of the output's largest entry");
+    verb->add_flag("--find-nonfinite", options->findNonFinite, "tell where NaN and infinities are born and what led to them; exit 1 when there are any");
     verb->callback([options, &context] {
         if (auto result = runModel(*options, context); !result)
             context.fail(result.error());

@@ -2,6 +2,7 @@
 #include "app/document/sample_inputs.h"
 
 #include "app/document/values_io.h"
+#include "engine/analysis/input_shapes.h"
 
 namespace nabla::app {
 
@@ -43,14 +44,14 @@ DimBindings sampleBindings(const Graph& graph) {
     const auto values = readValues(path, graph, Side::Inputs);
     if (!values)
         return out; // sampleInputs says what is wrong with the file
-    for (const ValueId id : graph.inputs()) {
-        const Value& value = *graph.value(id);
-        const auto it = values->find(value.name);
-        if (it == values->end() || !it->second.isTensor() || !value.declared.shape)
+    const std::vector<SymbolicShape> shapes = namedInputShapes(graph);
+    for (std::size_t k = 0; k < shapes.size(); ++k) {
+        const auto it = values->find(graph.value(graph.inputs()[k])->name);
+        if (it == values->end() || !it->second.isTensor())
             continue;
         const Tensor& tensor = it->second.tensor();
-        for (std::size_t i = 0; i < value.declared.shape->size() && i < tensor.rank(); ++i) {
-            const Dim& dim = (*value.declared.shape)[i];
+        for (std::size_t i = 0; i < shapes[k].size() && i < tensor.rank(); ++i) {
+            const Dim& dim = shapes[k][i];
             if (const auto atoms = dim.atoms(); atoms.size() == 1 && dim.text() == atoms.front())
                 out[atoms.front()] = tensor.dim(i);
         }

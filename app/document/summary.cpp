@@ -2,12 +2,15 @@
 #include "app/document/summary.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/document/judge.h"
 #include "engine/analysis/cost.h"
+#include "engine/analysis/input_shapes.h"
 #include "engine/analysis/topology.h"
 
 namespace nabla::app {
@@ -92,9 +95,30 @@ ModelSummary summarize(const Graph& graph, const DimBindings& dims) {
     }
     out.dims = typeMap->dims;
     out.knownDims = typeMap->knownDims;
+    const ShapeCoverage coverage = shapeCoverage(graph, *typeMap);
+    out.untyped = coverage.untyped;
+    out.unknownRanks = coverage.unknownRanks;
     out.problems = allProblems(graph, *typeMap);
     for (const Diagnostic& d : out.problems)
         out.problemTexts.push_back(diagnosticText(graph, d));
+    return out;
+}
+
+std::vector<ModelSummary::Port> listValues(const Graph& graph, const DimBindings& dims) {
+    const auto typeMap = types(graph, dims);
+    std::vector<ModelSummary::Port> out;
+    const std::function<void(const Graph&)> list = [&](const Graph& each) {
+        const std::set<ValueId> captured(each.captures().begin(), each.captures().end()); // the outer values have them
+        each.forEachValue([&](const Value& value) {
+            if (!captured.contains(value.id))
+                out.push_back({value.name, typeMap->of(value.id).text(), value.constant != nullptr});
+        });
+        each.forEachNode([&](const Node& node) {
+            for (const auto& [name, body] : node.bodies())
+                list(*body);
+        });
+    };
+    list(graph);
     return out;
 }
 
@@ -116,7 +140,8 @@ nlohmann::json toJson(const ModelSummary& s) {
         {"ir_version", s.irVersion}, {"opsets", opsets}, {"inputs", ports(s.inputs)}, {"outputs", ports(s.outputs)}, {"operators", s.operators},
         {"nodes", s.nodes}, {"nodes_with_bodies", s.nodesWithBodies}, {"edges", s.edges}, {"initializers", s.initializers}, {"functions", s.functions},
         {"parameters", s.parameters}, {"parameter_bytes", s.parameterBytes}, {"flops", maybe(s.flops)}, {"bytes_moved", maybe(s.bytesMoved)},
-        {"peak_bytes", maybe(s.peakBytes)}, {"lower_bound_bytes", maybe(s.lowerBoundBytes)}, {"dims", s.dims}, {"known_dims", s.knownDims},
+        {"peak_bytes", maybe(s.peakBytes)}, {"lower_bound_bytes", maybe(s.lowerBoundBytes)}, {"dims", s.dims}, {"known_dims", s.knownDims}, {"data_dependent_dims", s.dims - s.knownDims},
+        {"untyped_values", s.untyped}, {"unknown_ranks", s.unknownRanks},
         {"problems", s.problemTexts}, {"metadata", metadata}};
 }
 
@@ -141,7 +166,10 @@ std::string toText(const ModelSummary& s) {
     line("work", maybe(s.flops, "FLOP"));
     line("moved", maybe(s.bytesMoved, "bytes"));
     line("planned peak", maybe(s.peakBytes, "bytes") + (s.lowerBoundBytes ? fmt::format(", lower bound {} bytes", *s.lowerBoundBytes) : ""));
-    line("dimensions", fmt::format("{} of {} known before running", s.knownDims, s.dims));
+    line("dimensions", fmt::format("{} of {} known before running, {} depend{} on data{}", s.knownDims, s.dims, s.dims - s.knownDims, s.dims - s.knownDims == 1 ? "s" : "",
+        s.unknownRanks ? fmt::format("; {} value{} of a rank that depends on data", s.unknownRanks, s.unknownRanks == 1 ? "" : "s") : ""));
+    if (s.untyped)
+        line("untyped", fmt::format("{} value{} of no known type", s.untyped, s.untyped == 1 ? "" : "s"));
     std::vector<std::pair<std::int64_t, std::string>> counts;
     for (const auto& [op, count] : s.operators)
         counts.emplace_back(-count, op);

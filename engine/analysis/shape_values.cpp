@@ -216,6 +216,16 @@ Dim applyInt(std::string_view op, const Dim& a, const Dim& b) {
         return Dim(*x > *y ? 1 : 0);
     if (op == "Less" && x && y)
         return Dim(*x < *y ? 1 : 0);
+    if (op == "GreaterOrEqual" && x && y)
+        return Dim(*x >= *y ? 1 : 0);
+    if (op == "LessOrEqual" && x && y)
+        return Dim(*x <= *y ? 1 : 0);
+    if (op == "And" && (x == 0 || y == 0))
+        return Dim(0);
+    if (op == "Or" && ((x && *x) || (y && *y)))
+        return Dim(1);
+    if ((op == "And" || op == "Or" || op == "Xor") && x && y)
+        return Dim(op == "And" || (op == "Xor" && !*x != !*y) ? 1 : 0);
     if (op == "Mod" && x && y && *x >= 0 && *y > 0)
         return Dim(*x % *y);
     return {};
@@ -231,7 +241,7 @@ Known ruleBinary(const KnownInputs& in) {
         return std::nullopt;
     KnownValue out;
     const std::string_view op = in.node.opType;
-    out.type = op == "Equal" || op == "Greater" || op == "Less" ? DType::Bool : a.type;
+    out.type = a.type == DType::Bool || op == "Equal" || op.starts_with("Greater") || op.starts_with("Less") ? DType::Bool : a.type;
     out.scalar = a.scalar && b.scalar;
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t j = a.size() == 1 ? 0 : i, k = b.size() == 1 ? 0 : i;
@@ -254,7 +264,7 @@ Known ruleUnary(const KnownInputs& in) {
     KnownValue out = *in.known(0);
     const std::string_view op = in.node.opType;
     for (Dim& value : out.ints)
-        value = op == "Neg" ? Dim(0) - value : op == "Abs" ? (value.constant() ? Dim::max(value, Dim(0) - value) : value) : value;
+        value = op == "Not" ? (value.constant() ? Dim(*value.constant() ? 0 : 1) : Dim()) : op == "Neg" ? Dim(0) - value : op == "Abs" ? (value.constant() ? Dim::max(value, Dim(0) - value) : value) : value;
     for (double& value : out.reals)
         value = op == "Neg" ? -value : op == "Abs" ? std::fabs(value) : op == "Floor" ? std::floor(value) : op == "Ceil" ? std::ceil(value) : std::nearbyint(value);
     return out;
@@ -359,8 +369,9 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"Identity", ruleSame}, {"Unsqueeze", ruleUnsqueeze}, {"Squeeze", ruleSqueeze}, {"Reshape", ruleReshape}, {"Gather", ruleGather},
         {"Concat", ruleConcat}, {"Slice", ruleSlice}, {"Add", ruleBinary}, {"Sub", ruleBinary}, {"Mul", ruleBinary}, {"Div", ruleBinary},
         {"Mod", ruleBinary}, {"Min", ruleBinary}, {"Max", ruleBinary}, {"Equal", ruleBinary}, {"Greater", ruleBinary}, {"Less", ruleBinary},
+        {"GreaterOrEqual", ruleBinary}, {"LessOrEqual", ruleBinary}, {"And", ruleBinary}, {"Or", ruleBinary}, {"Xor", ruleBinary}, {"Not", ruleUnary},
         {"Neg", ruleUnary}, {"Abs", ruleUnary}, {"Floor", ruleUnary}, {"Ceil", ruleUnary}, {"Cast", ruleCast}, {"Range", ruleRange},
-        {"ConstantOfShape", ruleConstantOfShape}, {"ReduceProd", ruleReduce}, {"ReduceSum", ruleReduce}, {"Where", ruleWhere}, {"Expand", ruleExpand}};
+        {"ConstantOfShape", ruleConstantOfShape}, {"ReduceProd", ruleReduce}, {"ReduceSum", ruleReduce}, {"Where", ruleWhere}, {"Expand", ruleExpand}, {"Transpose", ruleSame}};
     return kRules;
 }
 

@@ -10,7 +10,7 @@ namespace nabla::engine {
 
 namespace {
 
-constexpr std::int64_t kFar = std::int64_t{1} << 31; // slice ends beyond this mean "to the end"
+constexpr std::int64_t kFar = 1'000'000'000; // exporters write slice ends from here on for "to the end"
 
 struct In {
     const Node& node;

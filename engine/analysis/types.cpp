@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/analysis/input_shapes.h"
 #include "engine/analysis/shape_values.h"
 #include "engine/analysis/symbolic_shapes.h"
 #include "engine/analysis/topology.h"
@@ -20,6 +21,11 @@ using Severity = Diagnostic::Severity;
 constexpr int kMaxCallDepth = 64; ///< functions in functions, bodies of operators in bodies: recursion ends here
 
 std::string clipped(std::string_view text) { return text.size() <= 300 ? std::string(text) : fmt::format("{}…", text.substr(0, 300)); }
+
+bool sameContents(const KnownValue& a, const KnownValue& b) {
+    return a.type == b.type && a.scalar == b.scalar && a.reals == b.reals
+        && std::equal(a.ints.begin(), a.ints.end(), b.ints.begin(), b.ints.end(), [](const Dim& x, const Dim& y) { return x.sameAs(y); });
+}
 
 /// What is found out about one set of graphs whose ids are unique among each other.
 struct Facts {
@@ -53,6 +59,8 @@ private:
     Result<std::vector<ValueType>> inferOwnBody(const Graph& graph, const Node& node, const OpDef& op, const InferenceInputs& inputs);
     std::vector<ValueType> inferFunction(const Node& node, const Function& function, const std::vector<ValueType>& inputs);
     void followValues(const Graph& graph, const Node& node);
+    TensorPtr foldedMove(const Graph& graph, const Node& node);
+    void followBranches(const Graph& graph, const Node& node, std::vector<ValueType>& outputs);
     ValueType merged(const Node& node, const Value& value, ValueType inferred);
     void checkIndices(const Graph& graph, const Node& node);
     void checkAttributes(const Node& node);
@@ -158,9 +166,13 @@ ValueType Inference::merged(const Node& node, const Value& value, ValueType infe
 }
 
 void Inference::addStarts(const Graph& graph, const std::vector<ValueType>& inputs) {
+    const std::vector<SymbolicShape> named = namedInputShapes(graph);
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const Value& value = *graph.value(graph.inputs()[i]);
-        ValueType type = bound(value.declared);
+        ValueType type = value.declared;
+        if (&graph == &m_root && m_depth == 0 && type.isTensor() && type.shape)
+            type.shape = named[i];
+        type = bound(std::move(type));
         if (i < inputs.size() && inputs[i].kind != ValueType::Kind::Unknown) {
             const bool keepShape = inputs[i].isTensor() && !inputs[i].shape && type.isTensor();
             auto shape = type.shape;
@@ -320,6 +332,8 @@ void Inference::inferNode(const Graph& graph, const Node& original) {
         if (auto refined = op->refineShape(graph, node, inputs, i))
             (*outputs)[i] = std::move(*refined);
     }
+    if (node.opType == "If" && node.domain.empty())
+        followBranches(graph, node, *outputs);
     refineSymbolicShapes(node, graph.opset(node.domain), inputs, *outputs);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         if (!node.outputs[i])
@@ -347,11 +361,69 @@ void Inference::followValues(const Graph& graph, const Node& node) {
     const KnownInputs inputs{node, graph.opset(""), [&](std::size_t i) -> const ValueType& { return typeOf(node.input(i)); },
         [&](std::size_t i) { return knownOf(graph, node.input(i)); }};
     auto known = evaluateKnown(inputs);
-    if (!known)
+    if (!known) {
+        if (TensorPtr folded = foldedMove(graph, node))
+            m_facts.map.constants[output] = std::move(folded);
         return;
+    }
     if (const TensorPtr tensor = known->tensor())
         m_facts.map.constants[output] = tensor;
     m_facts.known.insert_or_assign(output, std::move(*known));
+}
+
+/// Exporters move padding tables through matrices: small known integers of any rank, moved about by the operator's own kernel.
+TensorPtr Inference::foldedMove(const Graph& graph, const Node& node) {
+    constexpr std::string_view kMoves[] = {"Reshape", "Transpose", "Slice", "Concat", "Gather", "Squeeze", "Unsqueeze"};
+    constexpr std::int64_t kMostElements = 1024;
+    if (std::find(std::begin(kMoves), std::end(kMoves), node.opType) == std::end(kMoves))
+        return nullptr;
+    const std::int64_t opset = graph.opset("");
+    const OpDef* op = findOp(node.opType, "");
+    const OperatorSchema* schema = findSchema(node.opType, "", opset);
+    const auto isOld = [&](const Upgrade& upgrade) { return schema->sinceVersion <= upgrade.through; };
+    if (!op || !op->run.run() || !schema || std::any_of(op->upgrades.begin(), op->upgrades.end(), isOld))
+        return nullptr;
+    std::vector<RuntimeValue> inputs(node.inputs.size()), outputs(1);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const TensorPtr constant = constantOf(graph, node.inputs[i]);
+        if (node.inputs[i] && (!constant || !constant->defined() || !isInteger(constant->dtype()) || constant->elementCount() > kMostElements))
+            return nullptr;
+        if (constant)
+            inputs[i] = RuntimeValue(*constant);
+    }
+    KernelContext kernel(node, opset, inputs, outputs);
+    kernel.place = [](std::size_t, DType type, const Shape& shape) -> Result<Tensor> {
+        NABLA_CHECK(checkShape(shape));
+        if (elementCount(shape) > kMostElements)
+            return runError("{} is more than is followed", toString(shape));
+        return Tensor::make(type, shape);
+    };
+    const Result<void> done = op->run.run()(kernel);
+    return done && outputs[0].isTensor() ? std::make_shared<const Tensor>(outputs[0].tensor()) : nullptr;
+}
+
+/// The branch that a known condition takes decides alone, types and contents; what both branches hold needs no condition.
+void Inference::followBranches(const Graph& graph, const Node& node, std::vector<ValueType>& outputs) {
+    const GraphPtr branches[] = {node.graphAttribute("else_branch"), node.graphAttribute("then_branch")};
+    const KnownValue* condition = knownOf(graph, node.input(0));
+    const auto number = condition && condition->size() == 1 && !condition->isFloat() ? condition->ints[0].constant() : std::nullopt;
+    const bool decided = number.has_value(), truth = number.value_or(0) != 0;
+    const auto holds = [&](std::size_t branch, std::size_t output) -> const KnownValue* {
+        const GraphPtr& body = branches[branch];
+        return body && output < body->outputs().size() ? knownOf(*body, body->outputs()[output]) : nullptr;
+    };
+    for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
+        const KnownValue *otherwise = holds(0, i), *then = holds(1, i);
+        const KnownValue* known = decided ? (truth ? then : otherwise) : then && otherwise && sameContents(*then, *otherwise) ? then : nullptr;
+        if (known && node.outputs[i]) {
+            if (const TensorPtr tensor = known->tensor())
+                m_facts.map.constants[node.outputs[i]] = tensor;
+            m_facts.known.insert_or_assign(node.outputs[i], KnownValue(*known));
+        }
+        const GraphPtr& taken = branches[truth ? 1 : 0];
+        if (decided && taken && i < taken->outputs().size() && typeOf(taken->outputs()[i]).kind != ValueType::Kind::Unknown)
+            outputs[i] = typeOf(taken->outputs()[i]);
+    }
 }
 
 /// Numbers that no operator can mean, whether or not the library's inference looks at them.
@@ -400,12 +472,9 @@ TypeMap computeTypes(const Graph& graph, const DimBindings& dims) {
     Facts facts;
     facts.map.values.reserve(graph.valueCount());
     Inference(graph, dims, facts, 0).run(graph, {});
-    for (const auto& [id, type] : facts.map.values) {
-        if (!type.isTensor() || !type.shape)
-            continue;
-        facts.map.dims += static_cast<std::int64_t>(type.shape->size());
-        facts.map.knownDims += std::count_if(type.shape->begin(), type.shape->end(), [](const Dim& dim) { return !dim.isUnknown(); });
-    }
+    const ShapeCoverage coverage = shapeCoverage(graph, facts.map);
+    facts.map.dims = coverage.dims;
+    facts.map.knownDims = coverage.knownDims;
     return std::move(facts.map);
 }
 

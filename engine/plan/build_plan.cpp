@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "engine/analysis/cost.h"
+#include "engine/analysis/input_shapes.h"
 #include "engine/analysis/topology.h"
 #include "engine/base/saturated.h"
 #include "engine/graph/graph_editor.h"
@@ -411,11 +412,8 @@ Result<std::shared_ptr<const Plan>> buildPlan(
 
 DimBindings withFreeDimsOne(const Graph& graph, const DimBindings& dims) {
     DimBindings all = dims;
-    for (const ValueId id : graph.inputs()) {
-        const ValueType& type = graph.value(id)->declared;
-        if (!type.shape)
-            continue;
-        for (const Dim& dim : *type.shape) {
+    for (const SymbolicShape& shape : namedInputShapes(graph)) {
+        for (const Dim& dim : shape) {
             for (const std::string& atom : dim.atoms())
                 all.emplace(atom, 1);
         }

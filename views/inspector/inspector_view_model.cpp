@@ -20,6 +20,16 @@ std::string valueName(const ViewState& state, ValueId id) {
     return value ? value->name.substr(0, 300) : std::string();
 }
 
+/// `[batch,64]`. `open` stands for what is not known before running.
+std::string sizesText(const ValueType& type, std::string_view open) {
+    if (!type.shape)
+        return std::string(open);
+    std::string out = "[";
+    for (std::size_t i = 0; i < type.shape->size(); ++i)
+        out += (i ? "," : "") + ((*type.shape)[i].isUnknown() ? std::string(open) : (*type.shape)[i].text());
+    return out + "]";
+}
+
 void addPorts(const ViewState& state, const Node& node, const OperatorSchema* schema, InspectorModel& model) {
     const auto add = [&](const std::vector<ValueId>& ids, bool isInput) {
         for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -34,7 +44,7 @@ void addPorts(const ViewState& state, const Node& node, const OperatorSchema* sc
             port.isWeight = state.graph.constant(ids[i]) != nullptr;
             const ValueType& type = state.types ? state.types->of(ids[i]) : state.graph.value(ids[i])->declared;
             port.type = type.isTensor() ? std::string(shortName(type.elementType)) : type.text();
-            port.shape = type.isTensor() ? (type.shape ? toString(*type.shape) : "?") : "";
+            port.shape = type.isTensor() ? sizesText(type, state.types && (schema || isInput) ? "depends on data" : "?") : "";
             if (const auto bytes = bytesOf(type))
                 port.bytes = formatBytes(*bytes);
             model.ports.push_back(std::move(port));

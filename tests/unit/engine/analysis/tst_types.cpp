@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QTest>
 
+#include "engine/analysis/input_shapes.h"
 #include "engine/analysis/types.h"
 #include "engine/importers/importer.h"
 #include "engine/schema/text_form.h"
@@ -43,6 +44,8 @@ private slots:
     void symbolicDimensions_data();
     void symbolicDimensions();
     void bindingsFlowThrough();
+    void sizesLeftOpenHaveNames();
+    void namesOfInnerValuesAreNotKnown();
     void functionsAreInferredThroughTheirBodies();
     void bodiesSeeCapturedValues();
     void constantsOfShapeArithmeticAreKnown();
@@ -114,6 +117,27 @@ void tst_types::symbolicDimensions_data() {
     QTest::newRow("tile multiplies") << "r = Constant <value_ints = [1, 1, 2, 3]> () y = Tile (x, r)" << "float32[N,4,2*H,3*W]";
     QTest::newRow("space to depth and back") << "d = DepthToSpace <blocksize = 2> (x) y = SpaceToDepth <blocksize = 2> (d)" << "float32[N,4,H,W]";
     QTest::newRow("transposed convolution") << "y = ConvTranspose <strides = [2, 2]> (x, t)" << "float32[N,8,2*H+1,2*W+1]";
+    QTest::newRow("slice to an end that means all")
+        << "a = Constant <value_ints = [0]> () e = Constant <value_ints = [2147483647]> () ax = Constant <value_ints = [0]> () y = Slice (x, a, e, ax)" << "float32[N,4,H,W]";
+    QTest::newRow("slice by steps of two") // ceil(2 * W / 2)
+        << "a = Constant <value_ints = [0]> () e = Constant <value_ints = [2147483647]> () ax = Constant <value_ints = [3]> () st = Constant <value_ints = [2]> () d = Slice (x, a, e, ax) z = Concat <axis = 3> (d, d) y = Slice (z, a, e, ax, st)"
+        << "float32[N,4,H,W]";
+    QTest::newRow("range of a size") << "i = Constant <value_int = 2> () s = Shape (x) n = Gather (s, i) o = Constant <value_int = 0> () d = Constant <value_int = 1> () y = Range (o, n, d)" << "int64[H]";
+    QTest::newRow("expand to a size") << "one = Constant <value_ints = [1]> () s = Shape <start = 2, end = 3> (x) w = Concat <axis = 0> (s, one) y = Expand (one, w)" << "int64[H,1]";
+    QTest::newRow("pads that went through a matrix") // [0 0 1 2 0 0 3 4] by rows, columns swapped and read by columns: begins 0 1 0 3, ends 0 2 0 4
+        << "p = Constant <value_ints = [0, 0, 1, 2, 0, 0, 3, 4]> () m = Constant <value_ints = [-1, 2]> () v = Constant <value_ints = [-1]> () "
+           "a = Reshape (p, m) b = Transpose <perm = [1, 0]> (a) c = Reshape (b, v) y = Pad (x, c)"
+        << "float32[N,7,H,W+7]";
+    QTest::newRow("branch that a rank decides")
+        << "s = Shape (x) r = Size (s) four = Constant <value_int = 4> () same = Equal (r, four) other = Not (same) y = If <then_branch = t () => (u) { u = Flatten (x) }, else_branch = e () => (u) { u = Identity (x) }> (other)"
+        << "float32[N,4,H,W]";
+    QTest::newRow("branches that agree")
+        << "m = ReduceMax <keepdims = 0> (x) z = Constant <value_float = 0.0> () c = Greater (m, z) y = If <then_branch = t () => (u) { u = Relu (x) }, else_branch = e () => (u) { u = Neg (x) }> (c)"
+        << "float32[N,4,H,W]";
+    QTest::newRow("branches that differ")
+        << "m = ReduceMax <keepdims = 0> (x) z = Constant <value_float = 0.0> () c = Greater (m, z) y = If <then_branch = t () => (u) { u = Concat <axis = 3> (x, x) }, else_branch = e () => (u) { u = Neg (x) }> (c)"
+        << "float32[N,4,H,?]";
+    QTest::newRow("what depends on data") << "y = NonZero (x)" << "int64[4,?]";
     QTest::newRow("product of a matrix") << "y = MatMul (x, x)" << "float32[N,4,H,W]";
 }
 
@@ -128,6 +152,28 @@ void tst_types::bindingsFlowThrough() {
     const Graph graph = parse(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[batch,3] x) => (y) { y = Flatten <axis = 0> (x) })");
     QCOMPARE(typeText(graph, "y"), QString("float32[1,3*batch]"));
     QCOMPARE(typeText(graph, "y", {{"batch", 8}}), QString("float32[1,24]"));
+}
+
+void tst_types::sizesLeftOpenHaveNames() {
+    const Graph graph = parse(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[?,3] x, float[n,?] z) => (y, w) { y = Flatten <axis = 0> (x) w = NonZero (z) })");
+    QCOMPARE(typeText(graph, "x"), QString("float32[x.dim0,3]"));
+    QCOMPARE(typeText(graph, "y"), QString("float32[1,3*x.dim0]"));
+    QCOMPARE(typeText(graph, "z"), QString("float32[n,z.dim1]"));
+    QCOMPARE(typeText(graph, "y", {{"x.dim0", 8}}), QString("float32[1,24]"));
+    const ShapeCoverage coverage = shapeCoverage(graph, *types(graph));
+    QCOMPARE(coverage.dims, 8);
+    QCOMPARE(coverage.knownDims, 7); // all but the count of nonzero elements
+    QCOMPARE(coverage.untyped, 0);
+    QCOMPARE(coverage.unknownRanks, 0);
+}
+
+/// A name that the file gives the size of an inner value only is no knowledge.
+void tst_types::namesOfInnerValuesAreNotKnown() {
+    const Graph graph = parse(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[n] x) => (int64[1,count] y) { y = NonZero (x) })");
+    QCOMPARE(typeText(graph, "y"), QString("int64[1,count]"));
+    const ShapeCoverage coverage = shapeCoverage(graph, *types(graph));
+    QCOMPARE(coverage.dims, 3);
+    QCOMPARE(coverage.knownDims, 2);
 }
 
 void tst_types::functionsAreInferredThroughTheirBodies() {

@@ -6,8 +6,9 @@
   cotangents.npz    the same for every other float value of the main graph that the target depends on
 
 The target is `loss`; control_flow has no loss, there it is the sum of `root`. Keys are the ONNX value names.
-Run: python make_references.py      (after the scripts that make the models)
+Run: python make_references.py [SAMPLE…]      (after the scripts that make the models; without names, all of them)
 """
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from onnx_in_torch import run_model
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "tests" / "data" / "samples"
-TARGETS = {"digits_mlp": "loss", "digits_cnn": "loss", "tiny_gpt": "loss", "control_flow": "root"}
+TARGETS = {"digits_mlp": "loss", "digits_cnn": "loss", "tiny_gpt": "loss", "control_flow": "root", "karate_gnn": "loss"}
 FORWARD_TOLERANCE = 2e-5    # float32 against double, of a value's largest entry; the longest sums have 256 terms
 
 
@@ -110,7 +111,8 @@ def make(name: str, target: str) -> None:
 
 def main() -> None:
     torch.set_num_threads(1)
-    for name, target in TARGETS.items():
+    wanted = sys.argv[1:] or list(TARGETS)
+    for name, target in ((name, TARGETS[name]) for name in wanted):
         if (HERE / name / "model.onnx").exists():
             make(name, target)
 

@@ -53,8 +53,8 @@ def layer_norm(x, weight, bias=None, axis=-1, epsilon=1e-5):
     return F.layer_norm(x, x.shape[axis:], weight, bias, epsilon)
 
 
-def cross_entropy(scores, labels, reduction=b"mean"):
-    return F.cross_entropy(scores, labels, reduction=reduction.decode())
+def cross_entropy(scores, labels, reduction=b"mean", ignore_index=-100):
+    return F.cross_entropy(scores, labels, reduction=reduction.decode(), ignore_index=ignore_index)
 
 
 def reduce(call):
@@ -76,8 +76,9 @@ def split(x, sizes=None, axis=0, num_outputs=None):
 
 OPERATORS = {
     "Abs": torch.abs, "Add": torch.add, "BatchNormalization": batch_norm,
-    "Concat": lambda *x, axis: torch.cat(x, axis), "Conv": conv,
+    "Concat": lambda *x, axis: torch.cat(x, axis), "Conv": conv, "Cos": torch.cos,
     "Div": torch.div, "Dropout": lambda x, ratio=None, training=None: x.clone(),
+    "Exp": torch.exp,
     "Expand": lambda x, shape: x.expand(torch.broadcast_shapes(x.shape, shape.tolist())).clone(),
     "Flatten": lambda x, axis=1: x.reshape(int(np.prod(x.shape[:axis])), -1), "Gather": gather,
     "Gelu": lambda x, approximate=b"none": F.gelu(x, approximate=approximate.decode()), "Gemm": gemm,
@@ -85,11 +86,13 @@ OPERATORS = {
     "LayerNormalization": layer_norm,
     "MatMul": torch.matmul, "MaxPool": max_pool, "Mul": torch.mul,
     "Range": lambda start, limit, step: torch.arange(int(start), int(limit), int(step)),
-    "ReduceMax": reduce(torch.amax),
-    "Relu": F.relu, "Reshape": reshape, "Shape": lambda x, **_: torch.tensor(x.shape),
+    "ReduceMax": reduce(torch.amax), "ReduceMean": reduce(torch.mean), "ReduceSum": reduce(torch.sum),
+    "Relu": F.relu, "Reshape": reshape, "Shape": lambda x, start=0, end=None: torch.tensor(x.shape[start:end]),
+    "Sin": torch.sin,
     "Softmax": lambda x, axis=-1: torch.softmax(x, axis),
     "SoftmaxCrossEntropyLoss": cross_entropy,
     "Split": split, "Sqrt": torch.sqrt, "Squeeze": lambda x, axes: x.squeeze(tuple(axes.tolist())), "Sub": torch.sub,
+    "Tanh": torch.tanh,
     "Transpose": lambda x, perm: x.permute(perm).clone(),
     "Trilu": lambda x, upper=1: torch.triu(x) if upper else torch.tril(x),
     "Unsqueeze": lambda x, axes: x.reshape(_unsqueezed(x, axes.tolist())), "Where": torch.where,

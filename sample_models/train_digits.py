@@ -211,6 +211,7 @@ def main() -> None:
               f"loss {float(result['loss']):.4f}, {count} parameters")
         rows = pick_four(test_y)
         write_expected(folder, {"image": test_x[rows], "label": test_y[rows]})
+        np.savez_compressed(folder / "train.npz", image=train_x, label=train_y)
 
 
 if __name__ == "__main__":

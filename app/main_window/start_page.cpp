@@ -24,6 +24,7 @@ QList<Sample> findSamples() {
         {"digits_mlp", QObject::tr("Digit classifier, MLP"), QObject::tr("The smallest trained model: three matrix products. Good for a first look at the chain rule.")},
         {"tiny_gpt", QObject::tr("Small GPT"), QObject::tr("Two attention blocks that learned five sonnets. See masks, softmax and residual sums, and what the passes find.")},
         {"control_flow", QObject::tr("Loop and If"), QObject::tr("Square roots by a loop that stops when it is good enough.")},
+        {"karate_gnn", QObject::tr("Graph network"), QObject::tr("A karate club splits in two: which friendships decide who goes where?")},
     };
     QList<Sample> out;
     for (const QString& root : {QApplication::applicationDirPath() + "/../share/nablascope/sample_models", QStringLiteral(NABLA_SOURCE_SAMPLES)}) {
@@ -49,6 +50,8 @@ QLabel* text(const QString& words, const QFont& font, QWidget* parent, const cha
     return label;
 }
 
+constexpr int kTilesInRow = 3;
+
 /// A button that looks like a tile: title, words.
 QPushButton* tile(const Sample& sample, const Fonts& fonts, QWidget* parent) {
     auto* button = new QPushButton(parent);
@@ -56,7 +59,7 @@ QPushButton* tile(const Sample& sample, const Fonts& fonts, QWidget* parent) {
     button->setAccessibleName(sample.title);
     button->setAccessibleDescription(sample.text);
     button->setObjectName("sample_" + QFileInfo(sample.path).dir().dirName());
-    button->setMinimumSize(QFontMetrics(fonts.body).horizontalAdvance('x') * 34, QFontMetrics(fonts.body).height() * 7);
+    button->setMinimumSize(QFontMetrics(fonts.body).horizontalAdvance('x') * 30, QFontMetrics(fonts.body).height() * 7);
     auto* layout = new QVBoxLayout(button);
     layout->setContentsMargins(14, 12, 14, 12);
     layout->setSpacing(4);
@@ -95,7 +98,7 @@ StartPage::StartPage(const views::ThemeSource& theme, QWidget* parent) : QWidget
     for (const Sample& sample : findSamples()) {
         auto* button = tile(sample, fonts, page);
         connect(button, &QPushButton::clicked, this, [this, path = sample.path] { Q_EMIT openWanted(path); });
-        grid->addWidget(button, i / 2, i % 2);
+        grid->addWidget(button, i / kTilesInRow, i % kTilesInRow);
         ++i;
     }
     if (i == 0)

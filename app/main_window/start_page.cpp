@@ -25,6 +25,7 @@ QList<Sample> findSamples() {
         {"tiny_gpt", QObject::tr("Small GPT"), QObject::tr("Two attention blocks that learned five sonnets. See masks, softmax and residual sums, and what the passes find.")},
         {"control_flow", QObject::tr("Loop and If"), QObject::tr("Square roots by a loop that stops when it is good enough.")},
         {"karate_gnn", QObject::tr("Graph network"), QObject::tr("A karate club splits in two: which friendships decide who goes where?")},
+        {"rnn_loop", QObject::tr("Recurrent network"), QObject::tr("A Loop reads bits one by one and keeps their parity. Differentiate through time.")},
     };
     QList<Sample> out;
     for (const QString& root : {QApplication::applicationDirPath() + "/../share/nablascope/sample_models", QStringLiteral(NABLA_SOURCE_SAMPLES)}) {

@@ -26,6 +26,7 @@ QList<Sample> findSamples() {
         {"control_flow", QObject::tr("Loop and If"), QObject::tr("Square roots by a loop that stops when it is good enough.")},
         {"karate_gnn", QObject::tr("Graph network"), QObject::tr("A karate club splits in two: which friendships decide who goes where?")},
         {"rnn_loop", QObject::tr("Recurrent network"), QObject::tr("A Loop reads bits one by one and keeps their parity. Differentiate through time.")},
+        {"two_tower", QObject::tr("Pictures and names"), QObject::tr("Two towers bring digits and their English names together by cosine similarity.")},
     };
     QList<Sample> out;
     for (const QString& root : {QApplication::applicationDirPath() + "/../share/nablascope/sample_models", QStringLiteral(NABLA_SOURCE_SAMPLES)}) {

@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSettings>
@@ -78,6 +79,10 @@ private:
     void open(const QString& path) {
         m_window->openFile(path);
         settle();
+        if (auto* question = m_window->findChild<QMessageBox*>("unsavedQuestion")) { // the trained state is in no file
+            QTest::mouseClick(question->button(QMessageBox::Discard), Qt::LeftButton);
+            settle();
+        }
         QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
     }
     /// Ctrl+T, the form filled by keys, Train clicked.

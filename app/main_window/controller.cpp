@@ -42,15 +42,11 @@ void Controller::open(const QString& path) {
                 Q_EMIT failed(tr("%1 could not be opened").arg(QFileInfo(path).fileName()), document.error());
                 return;
             }
-            m_training.reset();
-            m_document = std::move(*document);
-            m_state = views::ViewState();
-            m_state.documentTitle = QFileInfo(path).fileName().toStdString();
-            m_stepper.reset();
-            m_recordingPath.clear();
-            refreshHistory();
-            showGraph(m_document->imported(), 0);
-            Q_EMIT opened(path);
+            replaceDocument([this, path, made = std::move(*document)] {
+                adopt(made, path);
+                showGraph(m_document->imported(), 0);
+                Q_EMIT opened(path);
+            });
         });
 }
 

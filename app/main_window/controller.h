@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -31,6 +32,9 @@ public:
     /// The graph state compared with, when the window shows two; null otherwise.
     HistoryStatePtr comparedState() const { return m_document ? m_document->state(m_state.comparedState) : nullptr; }
     QString recordingPath() const { return m_recordingPath; }
+    QString sessionPath() const { return m_sessionPath; } ///< the file that holds the history; empty before it was saved
+    QString suggestedSessionPath() const;                 ///< that, or MODEL.nabla beside the model
+    bool unsaved() const;                                 ///< there are states that no file holds
 
 public Q_SLOTS:
     void open(const QString& path);
@@ -52,6 +56,8 @@ public Q_SLOTS:
     void setLearningRate(double rate);
     void record(int runs = 100);
     void openRecording(const QString& path);
+    void openStored(const QString& path); ///< a file of ours: its history where it holds one, else its recording
+    void saveSession(const QString& path);
     void showState(std::uint32_t id);
     void compare(std::uint32_t before, std::uint32_t after);
     void select(const nabla::views::Selection& selection);
@@ -65,11 +71,16 @@ Q_SIGNALS:
     void opened(const QString& path);
     void failed(const QString& what, const nabla::engine::Error& error);
     void done(const QString& text); ///< one line for the status bar
+    void sessionSaved(const QString& path);
+    /// Another document is ready, and the history of this one is unsaved: `replace` puts it in place.
+    void replaceAsked(const std::function<void()>& replace);
 
 private:
     struct Analysed;
     struct Stepped;
     void publish(const views::Changes& changes);
+    void replaceDocument(std::function<void()> replace);
+    void adopt(Document document, const QString& path);
     void showGraph(const HistoryStatePtr& state, std::uint32_t compared);
     void applyAnalysis(const Analysed& analysed);
     void refreshHistory();
@@ -83,7 +94,8 @@ private:
     views::ViewState m_state;
     std::shared_ptr<engine::Stepper> m_stepper; ///< touched on the job thread only, by one job at a time
     std::uint32_t m_stepperState = 0;           ///< the history state it steps through
-    QString m_recordingPath;
+    QString m_recordingPath, m_sessionPath;
+    std::size_t m_savedStates = 0;              ///< of the history; those of a file just opened count as saved
     std::unique_ptr<TrainingRun> m_training;
     HistoryStatePtr m_trainedFrom;
     std::shared_ptr<std::atomic<std::uint32_t>> m_explained = std::make_shared<std::atomic<std::uint32_t>>(0); ///< the newest explain()

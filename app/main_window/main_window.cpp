@@ -123,6 +123,7 @@ MainWindow::MainWindow(views::ThemeSource& theme) : m_theme(theme) {
     connect(&m_controller, &Controller::done, this, [this](const QString& words) { statusBar()->showMessage(words, 6000); });
     connect(m_panel, &GraphPanel::selectionWanted, &m_controller, &Controller::select);
     connect(m_panel, &GraphPanel::breakpointToggled, &m_controller, &Controller::toggleBreakpoint);
+    connectSessions();
     connect(m_start, &StartPage::openWanted, this, &MainWindow::openFile);
     connect(m_start, &StartPage::browseWanted, this, &MainWindow::browse);
     connect(&theme, &views::ThemeSource::changed, this, [this] {
@@ -246,7 +247,8 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
     m_panel->setState(state, changes, before ? &before->graph : nullptr, before ? QString::fromStdString(before->title) : QString());
     for (auto& [id, pair] : m_views)
         pair.second->setState(state, changes);
-    setWindowTitle(state.hasDocument() ? QStringLiteral("%1 — Nablascope").arg(QString::fromStdString(state.documentTitle)) : QStringLiteral("Nablascope"));
+    setWindowTitle(state.hasDocument() ? QStringLiteral("%1[*] — Nablascope").arg(QString::fromStdString(state.documentTitle)) : QStringLiteral("Nablascope"));
+    setWindowModified(m_controller.unsaved());
     QStringList facts;
     if (state.cost) {
         facts << tr("%1 parameters").arg(QString::fromStdString(views::formatCount(state.cost->parameters)));
@@ -289,13 +291,13 @@ void MainWindow::openFile(const QString& path) {
     hideError();
     const auto kind = profiler::fileKind(path.toStdString());
     if (kind && *kind == profiler::FileKind::Sqlite)
-        m_controller.openRecording(path);
+        m_controller.openStored(path);
     else
         m_controller.open(path);
 }
 
 void MainWindow::browse() {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or recording"), {}, tr("Models and recordings (*.onnx *.nabla *.sqlite);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model, session or recording"), {}, tr("Models, sessions and recordings (*.onnx *.nabla *.sqlite);;All files (*)"));
     if (!path.isEmpty())
         openFile(path);
 }
@@ -346,6 +348,14 @@ void MainWindow::showDocks(bool on) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+    if (m_controller.unsaved() && !m_historyGiven) {
+        event->ignore();
+        askAboutHistory([this] {
+            m_historyGiven = true; // saved or given up: the question is answered
+            close();
+        });
+        return;
+    }
     QSettings settings;
     settings.setValue("window/geometry", saveGeometry());
     if (m_stack->currentWidget() != m_start) // without a document the docks are hidden, which is nobody's wish

@@ -29,7 +29,7 @@ public:
     explicit MainWindow(views::ThemeSource& theme);
     ~MainWindow() override;
 
-    void openFile(const QString& path); ///< a model or a recording, by content
+    void openFile(const QString& path); ///< a model, a saved session or a recording, by content
     Controller& controller() { return m_controller; }
     GraphPanel* graphPanel() const { return m_panel; }
     views::View* view(const QString& id) const;
@@ -55,6 +55,10 @@ private:
     void updateActions();
     void browse();
     void saveModel();
+    void connectSessions(); // main_window_session.cpp
+    void saveSession(std::function<void()> then = {});
+    void saveSessionAs(std::function<void()> then = {});
+    void askAboutHistory(std::function<void()> then); ///< then: after it was saved, or given up
     void chooseGradient();
     void chooseTraining();
     void goToCounterpart();
@@ -74,6 +78,8 @@ private:
     QMap<QString, QAction*> m_actions;
     std::map<QString, std::pair<QDockWidget*, views::View*>> m_views;
     engine::NodeId m_lastCounterpart; ///< where goToCounterpart() went last
+    std::function<void()> m_afterSaving; ///< what waits for the session to be saved
+    bool m_historyGiven = false;
     QMenu* m_recentMenu = nullptr;
     QLabel *m_status, *m_facts, *m_peak;
     QProgressBar* m_progress;

@@ -36,7 +36,9 @@ QAction* MainWindow::add(const QString& name, const QString& words, const char* 
 
 void MainWindow::makeActions() {
     add("open", tr("&Open"), "open", QKeySequence::Open, [this] { browse(); });
-    add("save", tr("&Save state as ONNX…"), "save", QKeySequence::SaveAs, [this] { saveModel(); });
+    add("save_session", tr("&Save session"), "save", QKeySequence::Save, [this] { saveSession(); });
+    add("save_session_as", tr("Save session &as…"), "", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { saveSessionAs(); });
+    add("save", tr("Save state as &ONNX…"), "", {}, [this] { saveModel(); });
     add("quit", tr("&Quit"), "", QKeySequence::Quit, [this] { close(); });
     add("run", tr("&Run"), "run", QKeySequence(Qt::CTRL | Qt::Key_R), [this] { m_controller.run(); });
     add("back", tr("&Back"), "step-back", QKeySequence(Qt::SHIFT | Qt::Key_F8), [this] { m_controller.stepBack(); });
@@ -101,7 +103,8 @@ void MainWindow::makeMenus() {
         if (m_recentMenu->isEmpty())
             m_recentMenu->addAction(tr("No recent files"))->setEnabled(false);
     });
-    file->addAction(m_actions["save"]);
+    for (const char* name : {"save_session", "save_session_as", "save"})
+        file->addAction(m_actions[name]);
     file->addSeparator();
     file->addAction(m_actions["quit"]);
     menu(tr("&Edit"), {"find"});
@@ -183,7 +186,7 @@ void MainWindow::goToCounterpart() {
 void MainWindow::updateActions() {
     const bool document = m_controller.hasDocument();
     const bool stepping = m_controller.state().step.has_value();
-    for (const char* name : {"save", "run", "step", "continue", "differentiate", "differentiate_by", "train", "passes", "record", "find"})
+    for (const char* name : {"save", "save_session", "save_session_as", "run", "step", "continue", "differentiate", "differentiate_by", "train", "passes", "record", "find"})
         m_actions[name]->setEnabled(document);
     m_actions["back"]->setEnabled(stepping && m_controller.state().step->position > 0);
     m_actions["stop"]->setEnabled(stepping || m_controller.jobs().busy());

@@ -5,7 +5,7 @@
   gradients.npz     torch autograd in double: d target / d x for each float initializer and float input
   cotangents.npz    the same for every other float value of the main graph that the target depends on
 
-The target is `loss`; control_flow has no loss, there it is the sum of `root`. Keys are the ONNX value names.
+The target is `loss`; where there is no loss, the sum of `root` (control_flow) or of `smooth` (scan_filter). Keys are the ONNX value names.
 Run: python make_references.py [SAMPLE…]      (after the scripts that make the models; without names, all of them)
 """
 import sys
@@ -20,7 +20,7 @@ from onnx_in_torch import run_model
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "tests" / "data" / "samples"
-TARGETS = {"digits_mlp": "loss", "digits_cnn": "loss", "tiny_gpt": "loss", "control_flow": "root", "karate_gnn": "loss",
+TARGETS = {"digits_mlp": "loss", "digits_cnn": "loss", "tiny_gpt": "loss", "control_flow": "root", "scan_filter": "smooth", "karate_gnn": "loss",
            "rnn_loop": "loss", "two_tower": "loss"}
 FORWARD_TOLERANCE = 2e-5    # float32 against double, of a value's largest entry; the longest sums have 256 terms
 

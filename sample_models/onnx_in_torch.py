@@ -131,6 +131,8 @@ def run_node(op: str, taken: list, attributes: dict, values: dict) -> tuple:
         return tuple(_own(x) for x in run_graph(branch, [], values)[0])
     if op == "Loop":
         return run_loop(taken, attributes["body"], values)
+    if op == "Scan":
+        return run_scan(taken, values, **attributes)
     if op == "Constant":
         return (to_torch(numpy_helper.to_array(attributes["value"])),)
     if op not in OPERATORS:
@@ -157,6 +159,25 @@ def run_loop(taken: list, body: onnx.GraphProto, outer: dict) -> tuple:
             scan.append(value)
         step += 1
     return tuple(_own(x) for x in state) + tuple(torch.stack(scan) for scan in scans)
+
+
+def run_scan(taken: list, outer: dict, body: onnx.GraphProto, num_scan_inputs: int, scan_input_axes=None,
+             scan_output_axes=None, scan_input_directions=None, scan_output_directions=None) -> tuple:
+    count = len(taken) - num_scan_inputs
+    state, sequences = taken[:count], taken[count:]
+    results = len(body.output) - count
+    in_axes, in_back = scan_input_axes or [0] * num_scan_inputs, scan_input_directions or [0] * num_scan_inputs
+    out_axes, out_back = scan_output_axes or [0] * results, scan_output_directions or [0] * results
+    slices = [list(torch.unbind(x, axis)) for x, axis in zip(sequences, in_axes, strict=True)]
+    slices = [part[::-1] if back else part for part, back in zip(slices, in_back, strict=True)]
+    scans = [[] for _ in range(results)]
+    for now in zip(*slices, strict=True):
+        outputs, _ = run_graph(body, [*state, *now], outer)
+        state = outputs[:count]
+        for scan, value in zip(scans, outputs[count:], strict=True):
+            scan.append(value)
+    stacked = [torch.stack(scan[::-1] if back else scan, axis) for scan, axis, back in zip(scans, out_axes, out_back, strict=True)]
+    return tuple(_own(x) for x in state) + tuple(stacked)
 
 
 def run_model(model: onnx.ModelProto, inputs: dict) -> dict:

@@ -24,6 +24,7 @@ QList<Sample> findSamples() {
         {"digits_mlp", QObject::tr("Digit classifier, MLP"), QObject::tr("The smallest trained model: three matrix products. Good for a first look at the chain rule.")},
         {"tiny_gpt", QObject::tr("Small GPT"), QObject::tr("Two attention blocks that learned five sonnets. See masks, softmax and residual sums, and what the passes find.")},
         {"control_flow", QObject::tr("Loop and If"), QObject::tr("Square roots by a loop that stops when it is good enough.")},
+        {"scan_filter", QObject::tr("Scan"), QObject::tr("Noisy measurements smoothed step by step, forward and backward in time. Step into the Scan, iteration by iteration.")},
         {"karate_gnn", QObject::tr("Graph network"), QObject::tr("A karate club splits in two: which friendships decide who goes where?")},
         {"rnn_loop", QObject::tr("Recurrent network"), QObject::tr("A Loop reads bits one by one and keeps their parity. Differentiate through time.")},
         {"two_tower", QObject::tr("Pictures and names"), QObject::tr("Two towers bring digits and their English names together by cosine similarity.")},

@@ -75,7 +75,7 @@ private slots:
     // expected.npz: onnxruntime 1.32.0, optimisations off (sample_models/README).
     void samplesEqualOnnxruntime_data() {
         QTest::addColumn<QString>("name");
-        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "control_flow", "karate_gnn", "rnn_loop"})
+        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "control_flow", "scan_filter", "karate_gnn", "rnn_loop"})
             QTest::newRow(name) << QString::fromLatin1(name);
     }
     void samplesEqualOnnxruntime() {

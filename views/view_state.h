@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -38,10 +39,31 @@ struct HistoryEntry {
     std::shared_ptr<const engine::PassRecord> pass; ///< null unless a pass made it
 };
 
+/// One body on the way from the main graph to the one that is shown.
+struct BodyPlace {
+    engine::NodeId node;  ///< whose body it is, in the graph before
+    std::string body;     ///< `body`, `then_branch`; the function's name for a call
+    std::string title;    ///< what the node is called
+    engine::Graph graph;
+    bool sameBody(const BodyPlace& other) const { return node == other.node && body == other.body; }
+};
+
+/// One body that stepping is inside of.
+struct StepLevel {
+    engine::NodeId node;
+    std::string body;
+    std::int64_t iteration = 0;             ///< from 0
+    std::optional<std::int64_t> iterations; ///< as far as known
+    bool atMost = false;                    ///< a condition may end them before `iterations`
+    std::size_t position = 0;               ///< steps of this iteration that have run
+    std::vector<engine::NodeId> order;      ///< node of each step
+};
+
 /// Where stepping stands. Position k: steps 0 … k-1 have run.
 struct StepState {
-    std::size_t position = 0, count = 0, backwardStart = 0;
-    engine::NodeId next;                                   ///< the node of step `position`; none at the end
+    std::size_t position = 0, count = 0, backwardStart = 0; ///< of the main graph
+    engine::NodeId next;                                   ///< the node of step `position` of the innermost body; none at its end
+    std::vector<StepLevel> levels;                         ///< open bodies, outermost first
     std::vector<engine::NodeId> order;                     ///< node of each step
     std::int64_t keptBytes = 0, budgetBytes = 0;
     std::string note;                                      ///< why it stopped, or an error
@@ -70,7 +92,9 @@ struct Explanation {
 /// All of it. Copying is cheap. A null pointer or empty optional means "there is none", which each view says in words.
 struct ViewState {
     std::string documentTitle;               ///< file name; empty = no document
-    engine::Graph graph;                     ///< of the current history state
+    engine::Graph graph;                     ///< the one that is shown: of the current history state, or a body in it
+    std::vector<BodyPlace> bodies;           ///< the way to the shown body, outermost first; empty: the main graph is shown
+    engine::Graph mainGraph;                 ///< of the current history state, while a body is shown
     std::shared_ptr<const engine::TypeMap> types;
     std::shared_ptr<const engine::GraphCost> cost;
     std::shared_ptr<const ScopeTree> scopes;
@@ -92,7 +116,20 @@ struct ViewState {
     std::string recordingTitle;               ///< "run 3 of 3 · 23.6 ms · recording 0.4 MiB"
 
     bool hasDocument() const { return !documentTitle.empty(); }
+    const engine::Graph& main() const { return bodies.empty() ? graph : mainGraph; }
 };
+
+/// The steps of the graph that is shown.
+struct ShownSteps {
+    std::size_t position = 0;
+    std::span<const engine::NodeId> order;
+    const StepLevel* level = nullptr; ///< null: the main graph
+    bool innermost = true;
+    engine::NodeId next() const { return position < order.size() ? order[position] : engine::NodeId{}; }
+    engine::NodeId last() const { return position > 0 ? order[position - 1] : engine::NodeId{}; } ///< that has run
+};
+/// None: nothing is stepped through, or the shown body is not open. Valid as long as the state.
+std::optional<ShownSteps> shownSteps(const ViewState& state);
 
 /// What is new since the state that a view was last given; views redo only that.
 struct Changes {

@@ -105,7 +105,8 @@ void Controller::showGraph(const HistoryStatePtr& state, std::uint32_t compared)
                 Q_EMIT failed(tr("The graph could not be shown"), analysed.error());
                 return;
             }
-            m_state.graph = state->graph;
+            m_state.bodies.clear();
+            m_state.mainGraph = m_state.graph = state->graph;
             applyAnalysis(*analysed);
         });
 }
@@ -139,6 +140,13 @@ void Controller::compare(std::uint32_t before, std::uint32_t after) {
 void Controller::select(const views::Selection& selection) {
     if (selection == m_state.selection)
         return;
+    const bool here = selection.node ? m_state.graph.node(selection.node) != nullptr : !selection.value || m_state.graph.value(selection.value) != nullptr;
+    if (!here) {
+        if (auto path = pathTo(m_state.main(), selection)) {
+            showBodies(std::move(*path), selection);
+            return;
+        }
+    }
     m_state.selection = selection;
     Changes changes;
     changes.selection = true;

@@ -11,6 +11,7 @@
 
 #include "app/document/document.h"
 #include "app/jobs/job_runner.h"
+#include "app/main_window/bodies.h"
 #include "app/main_window/training_run.h"
 #include "engine/runtime/stepper.h"
 #include "views/view_state.h"
@@ -41,6 +42,9 @@ public Q_SLOTS:
     void run();
     void stepForward();
     void stepBack();
+    void stepInto(); ///< and shows the body that it goes into
+    void stepOut();
+    void goToIteration(qint64 k); ///< of the innermost open body, from 0
     void continueForward();
     void goToStep(std::size_t position);
     void stopStepping();
@@ -60,7 +64,11 @@ public Q_SLOTS:
     void saveSession(const QString& path);
     void showState(std::uint32_t id);
     void compare(std::uint32_t before, std::uint32_t after);
-    void select(const nabla::views::Selection& selection);
+    void select(const nabla::views::Selection& selection); ///< shows the graph that has it
+    /// Shows a body of a node of the graph shown at this depth of bodies (`body` empty: the one stepped through, else its first).
+    void openBody(std::size_t depth, nabla::engine::NodeId node, const QString& body = {});
+    /// Goes back until so many bodies are open; 0 = the main graph. The node whose body it was is selected.
+    void leaveBodies(std::size_t depth);
     /// Explains dL/d(value[element]) of the gradient state shown, from the stepper's values; then checks the number.
     void explain(nabla::engine::ValueId value, qint64 element);
     void toggleBreakpoint(nabla::engine::NodeId node);
@@ -86,8 +94,10 @@ private:
     void refreshHistory();
     void keepTrained();
     void checkExplanation(const HistoryStatePtr& state);
+    void showBodies(BodyPath bodies, const views::Selection& selection);
+    void applyShown(const engine::Graph& main, ShownGraph shown);
     void withStepper(const QString& title, std::function<engine::Result<std::string>(engine::Stepper&, const engine::JobControl&)> act);
-    void applyStep(const Stepped& stepped);
+    void applyStep(const Stepped& stepped, bool otherGraph);
 
     JobRunner m_jobs;
     std::optional<Document> m_document;
@@ -96,9 +106,11 @@ private:
     std::uint32_t m_stepperState = 0;           ///< the history state it steps through
     QString m_recordingPath, m_sessionPath;
     std::size_t m_savedStates = 0;              ///< of the history; those of a file just opened count as saved
+    BodyPath m_stepPath;                        ///< the bodies it stands in
     std::unique_ptr<TrainingRun> m_training;
     HistoryStatePtr m_trainedFrom;
     std::shared_ptr<std::atomic<std::uint32_t>> m_explained = std::make_shared<std::atomic<std::uint32_t>>(0); ///< the newest explain()
+    std::uint32_t m_bodyGeneration = 0;         ///< of shown bodies: likewise
     std::uint32_t m_generation = 0;             ///< of shown graphs: results for an older one are dropped
 };
 

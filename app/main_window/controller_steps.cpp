@@ -15,6 +15,8 @@ struct Controller::Stepped {
     views::StepState step;
     std::shared_ptr<const views::ValueMap> values;
     std::unordered_map<ValueId, views::ValueStats> stats;
+    BodyPath path;                   ///< the bodies it stands in
+    std::optional<ShownGraph> shown; ///< when another graph is to be shown
 };
 
 namespace {
@@ -32,9 +34,49 @@ views::StepState stepStateOf(const Stepper& stepper, std::string note) {
     out.note = std::move(note);
     for (std::size_t i = 0; i < out.count; ++i)
         out.order.push_back(stepper.nodeAt(i));
-    if (out.position < out.count)
-        out.next = out.order[out.position];
+    out.next = stepper.nextNode();
+    const std::vector<Stepper::Level> levels = stepper.levels();
+    for (std::size_t d = 0; d < levels.size(); ++d) {
+        const Stepper::Level& level = levels[d];
+        views::StepLevel shown{level.node, level.body, level.iteration, level.iterations, level.atMost, level.position, {}};
+        for (const PlanStep& step : stepper.planAt(d + 1).steps)
+            shown.order.push_back(step.node);
+        out.levels.push_back(std::move(shown));
+    }
     return out;
+}
+
+using Stats = std::unordered_map<ValueId, views::ValueStats>;
+
+/// Up to this depth the old statistics hold: the same iteration of the same bodies is open.
+std::size_t unchangedDepth(const std::vector<views::StepLevel>& before, const std::vector<views::StepLevel>& now) {
+    std::size_t depth = 0;
+    while (depth < before.size() && depth < now.size() && before[depth].node == now[depth].node && before[depth].body == now[depth].body && before[depth].iteration == now[depth].iteration)
+        ++depth;
+    return depth;
+}
+
+/// Values of the main graph and of the open bodies, as far as they are there.
+Result<void> gatherValues(Stepper& stepper, std::size_t oldDepth, const Stats& oldStats, views::ValueMap& values, Stats& stats) {
+    Result<void> failure;
+    for (std::size_t d = 0; d <= stepper.depth(); ++d) {
+        const Graph graph = stepper.planAt(d).graph;
+        graph.forEachValue([&](const Value& value) {
+            if (!failure || !stepper.available(value.id))
+                return;
+            auto here = stepper.value(value.id);
+            if (!here) {
+                failure = here.error();
+                return;
+            }
+            if (here->isTensor() && here->tensor().elementCount() <= kStatsLimit && value.producer) {
+                const auto old = oldStats.find(value.id);
+                stats[value.id] = d <= oldDepth && old != oldStats.end() ? old->second : views::valueStats(here->tensor());
+            }
+            values.insert_or_assign(value.id, std::move(*here)); // of a function that is open twice, the inner one
+        });
+    }
+    return failure;
 }
 
 } // namespace
@@ -46,8 +88,9 @@ void Controller::withStepper(const QString& title, std::function<Result<std::str
     const std::shared_ptr<Stepper> existing = m_stepperState == state->id ? m_stepper : nullptr;
     std::set<NodeId> breakpoints(m_state.breakpoints.begin(), m_state.breakpoints.end());
     auto oldStats = m_state.stats;
+    auto oldLevels = m_state.step ? m_state.step->levels : std::vector<views::StepLevel>();
     m_jobs.start<Stepped>(title,
-        [state, existing, act = std::move(act), breakpoints = std::move(breakpoints), oldStats = std::move(oldStats)](const JobControl& job) -> Result<Stepped> {
+        [state, existing, act = std::move(act), breakpoints = std::move(breakpoints), oldStats = std::move(oldStats), oldLevels = std::move(oldLevels), shownPath = m_state.bodies](const JobControl& job) -> Result<Stepped> {
             Stepped out;
             out.stepper = existing;
             if (!out.stepper) {
@@ -60,26 +103,14 @@ void Controller::withStepper(const QString& title, std::function<Result<std::str
             NABLA_TRY(std::string note, act(*out.stepper, job));
             out.step = stepStateOf(*out.stepper, std::move(note));
             auto values = std::make_shared<views::ValueMap>();
-            Result<void> failure;
-            out.stepper->graph().forEachValue([&](const Value& value) {
-                if (!failure || !out.stepper->available(value.id))
-                    return;
-                auto here = out.stepper->value(value.id);
-                if (!here) {
-                    failure = here.error();
-                    return;
-                }
-                if (here->isTensor() && here->tensor().elementCount() <= kStatsLimit && value.producer) {
-                    const auto old = oldStats.find(value.id);
-                    out.stats[value.id] = old != oldStats.end() ? old->second : views::valueStats(here->tensor());
-                }
-                values->emplace(value.id, std::move(*here));
-            });
-            NABLA_CHECK(std::move(failure));
+            NABLA_CHECK(gatherValues(*out.stepper, unchangedDepth(oldLevels, out.step.levels), oldStats, *values, out.stats));
             out.values = std::move(values);
+            out.path = pathOf(*out.stepper, state->graph);
+            if (!samePath(out.path, shownPath)) // what is stepped through is what is shown
+                out.shown = analysed(state->graph, out.path, sampleBindings(state->graph));
             return out;
         },
-        [this, id = state->id](Result<Stepped> stepped) {
+        [this, state, id = state->id](Result<Stepped> stepped) {
             if (!stepped) {
                 Q_EMIT failed(tr("The model could not run"), stepped.error());
                 return;
@@ -87,22 +118,29 @@ void Controller::withStepper(const QString& title, std::function<Result<std::str
             if (id != m_state.currentState)
                 return; // another state is shown by now
             m_stepperState = id;
-            applyStep(*stepped);
+            const bool changed = stepped->shown.has_value();
+            if (changed) {
+                ++m_bodyGeneration;
+                applyShown(state->graph, std::move(*stepped->shown));
+            }
+            applyStep(*stepped, changed);
         });
 }
 
-void Controller::applyStep(const Stepped& stepped) {
+void Controller::applyStep(const Stepped& stepped, bool otherGraph) {
     m_stepper = stepped.stepper;
+    m_stepPath = stepped.path;
     m_state.step = stepped.step;
     m_state.values = stepped.values;
     m_state.stats = stepped.stats;
     Changes changes;
     changes.step = changes.values = true;
-    // The selection follows the step that ran last.
-    if (m_state.step->position > 0) {
-        const NodeId ran = m_state.step->order[m_state.step->position - 1];
-        if (const Node* node = m_state.graph.node(ran)) {
-            m_state.selection = {ran, node->output(0)};
+    changes.graph = otherGraph;
+    // The selection follows the step that ran last; at the start of a body, the one that comes.
+    if (const auto steps = views::shownSteps(m_state)) {
+        const Node* node = m_state.graph.node(steps->position > 0 ? steps->last() : steps->level ? steps->next() : NodeId{});
+        if (node || otherGraph) {
+            m_state.selection = node ? views::Selection{node->id, node->output(0)} : views::Selection{};
             changes.selection = true;
         }
     }
@@ -118,7 +156,7 @@ void Controller::run() {
 
 void Controller::stepForward() {
     withStepper(tr("Stepping"), [](Stepper& stepper, const JobControl& job) -> Result<std::string> {
-        if (stepper.position() == stepper.stepCount())
+        if (stepper.depth() == 0 && stepper.position() == stepper.stepCount())
             return std::string("the end: nothing left to run");
         NABLA_CHECK(stepper.stepForward(job));
         return std::string();
@@ -128,6 +166,36 @@ void Controller::stepForward() {
 void Controller::stepBack() {
     withStepper(tr("Stepping back"), [](Stepper& stepper, const JobControl& job) -> Result<std::string> {
         NABLA_CHECK(stepper.stepBack(job));
+        return std::string();
+    });
+}
+
+void Controller::stepInto() {
+    withStepper(tr("Stepping into"), [](Stepper& stepper, const JobControl& job) -> Result<std::string> {
+        if (stepper.depth() == 0 && stepper.position() == stepper.stepCount())
+            return std::string("the end: nothing left to run");
+        const std::size_t depth = stepper.depth();
+        const bool hasBody = stepper.canStepInto();
+        NABLA_CHECK(stepper.stepInto(job));
+        return std::string(hasBody && stepper.depth() == depth ? "stepped over: no iteration to go into" : "");
+    });
+}
+
+void Controller::stepOut() {
+    withStepper(tr("Stepping out"), [](Stepper& stepper, const JobControl& job) -> Result<std::string> {
+        if (stepper.depth() == 0)
+            return std::string("stepping is not inside a body");
+        NABLA_TRY(const Stepper::Stop stop, stepper.stepOut(job));
+        return stop.text;
+    });
+}
+
+void Controller::goToIteration(qint64 k) {
+    withStepper(tr("Going to iteration %1").arg(k + 1), [k](Stepper& stepper, const JobControl& job) -> Result<std::string> {
+        const Result<void> there = stepper.goToIteration(k, job);
+        if (!there && there.error().kind() == ErrorKind::Usage) // the position stays
+            return stepper.depth() == 0 ? std::string("stepping is not inside a body") : "there is no iteration " + std::to_string(k + 1);
+        NABLA_CHECK(there);
         return std::string();
     });
 }

@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 
 #include "app/document/sample_inputs.h"
+#include "app/main_window/bodies.h"
 #include "views/graph/diff_view.h"
 #include "views/layout/layered_layout.h"
 #include "views/theme/fonts.h"
@@ -107,6 +108,9 @@ void GraphPanel::makeBar() {
         row->addWidget(b);
         return b;
     };
+    m_crumbs = new QWidget(bar);
+    m_crumbs->setObjectName("crumbs");
+    m_crumbs->hide();
     m_path = new QLabel(bar);
     m_path->setTextFormat(Qt::PlainText);
     m_path->setObjectName("breadcrumb");
@@ -115,8 +119,10 @@ void GraphPanel::makeBar() {
     m_stepBadge->setObjectName("stepBadge");
     m_stepBadge->setTextFormat(Qt::PlainText);
     m_stepBadge->hide();
+    row->addWidget(m_crumbs);
     row->addWidget(m_path, 1);
     row->addWidget(m_stepBadge);
+    makeIterationBox(row);
     row->addSpacing(8);
     m_search = new QLineEdit(bar);
     m_search->setObjectName("graphSearch");
@@ -174,6 +180,12 @@ void GraphPanel::connectCanvas(GraphCanvas* canvas, bool after) {
     connect(canvas, &GraphCanvas::collapsedGroupToggled, this, [this, after](int node, GraphCanvas::Depth depth) {
         setScopeClosed(viewOf(after).scopeOf[static_cast<std::size_t>(node)], false, depth);
     });
+    if (after) {
+        connect(canvas, &GraphCanvas::nodeActivated, this, [this](int node) {
+            if (const NodeId id = m_afterView.nodeOf[static_cast<std::size_t>(node)])
+                Q_EMIT bodyWanted(m_state.bodies.size(), id, {});
+        });
+    }
     connect(canvas, &GraphCanvas::breakpointToggled, this, [this, after](int node) {
         if (node >= 0)
             Q_EMIT breakpointToggled(viewOf(after).nodeOf[static_cast<std::size_t>(node)]);
@@ -199,6 +211,7 @@ void GraphPanel::setScopeClosed(const std::string& path, bool closed, GraphCanva
 }
 
 void GraphPanel::setState(const ViewState& state, const Changes& changes, const Graph* before, const QString& beforeTitle) {
+    m_fitNext = m_fitNext || !samePath(m_state.bodies, state.bodies);
     m_state = state;
     const bool compared = before != nullptr;
     const bool compareChanged = compared != m_beforeGraph.has_value() || (before && !before->sameStateAs(*m_beforeGraph));
@@ -212,15 +225,18 @@ void GraphPanel::setState(const ViewState& state, const Changes& changes, const 
         rebuild(false);
     }
     if (changes.graph)
-        m_gradientOffered = false;
+        m_gradientOffered = m_gradientOffered && !state.bodies.empty();
+    if (changes.graph)
+        showCrumbs();
     // The first backward step puts the gradients' size on the graph; whoever switches that off is not asked again.
     if (changes.step && state.step && state.step->position > state.step->backwardStart && !m_gradientOffered && m_overlayBox->currentIndex() == static_cast<int>(OverlayKind::None)) {
         m_gradientOffered = true;
         setOverlay(OverlayKind::Gradient);
     }
     refreshMarks();
-    if (changes.step && state.step && state.step->position > 0) {
-        if (const int node = sceneNode(state.step->order[state.step->position - 1]); node >= 0)
+    const auto steps = shownSteps(state);
+    if (changes.step && steps && steps->last()) {
+        if (const int node = sceneNode(steps->last()); node >= 0)
             m_after->ensureVisible(node);
     } else if (changes.selection) {
         if (const int node = sceneNode(state.selection.node); node >= 0)
@@ -241,8 +257,8 @@ void GraphPanel::rebuild(bool newGraph) {
         auto built = std::make_shared<Built>();
         built->newGraph = newGraph;
         std::unordered_set<NodeId> notYet;
-        if (state.step && state.step->position > 0)
-            notYet.insert(state.step->order.begin() + static_cast<std::ptrdiff_t>(state.step->position), state.step->order.end());
+        if (const auto steps = shownSteps(state); steps && (steps->position > 0 || steps->level))
+            notYet.insert(steps->order.begin() + static_cast<std::ptrdiff_t>(steps->position), steps->order.end());
         Overlay overlay = makeOverlay(overlayKind, state);
         GraphViewOptions options;
         options.closed = closed;
@@ -310,6 +326,9 @@ void GraphPanel::show(const std::shared_ptr<Built>& built) {
         m_before->setScene(built->beforeScene);
     }
     m_after->setScene(built->afterScene);
+    if (m_fitNext && built->newGraph) // another body has nothing where the last one had it
+        m_after->fitAll();
+    m_fitNext = m_fitNext && !built->newGraph;
     if (built->newGraph)
         showReadableTop();
     if (compared)
@@ -371,7 +390,8 @@ void GraphPanel::refreshMarks() {
         }
     }
     m_after->setSelection(selected, GraphCanvas::Follow::No);
-    const int next = m_state.step ? sceneNode(m_state.step->next) : -1;
+    const auto steps = shownSteps(m_state);
+    const int next = steps ? sceneNode(steps->next()) : -1;
     m_after->setCurrentStep(next, next >= 0 ? GraphCanvas::Follow::Yes : GraphCanvas::Follow::No);
     if (next >= 0 && m_after->zoom() < kReadableZoom) { // following blocks without names helps nobody
         const Point at = m_afterView.scene.nodes[static_cast<std::size_t>(next)].box.centre();
@@ -415,26 +435,22 @@ void GraphPanel::nextHit(int direction) {
 }
 
 void GraphPanel::updateBar() {
-    QString path = QString::fromStdString(m_state.documentTitle);
-    if (m_state.scopes && m_state.selection.node) {
+    QStringList path;
+    if (m_state.bodies.empty())
+        path << QString::fromStdString(m_state.documentTitle);
+    if (m_state.scopes && m_state.graph.node(m_state.selection.node)) {
         const auto& scope = m_state.scopes->scopes[static_cast<std::size_t>(m_state.scopes->scope(m_state.selection.node))];
         if (!scope.path.empty())
-            path += "  \u203a  " + QString::fromStdString(scope.path).replace("/", "  \u203a  ");
-        path += "  \u203a  " + QString::fromStdString(m_state.scopes->title(m_state.selection.node).substr(0, 200));
+            path << QString::fromStdString(scope.path).split('/');
+        path << QString::fromStdString(m_state.scopes->title(m_state.selection.node).substr(0, 200));
     }
-    m_path->setText(QFontMetrics(m_path->font()).elidedText(path, Qt::ElideLeft, m_path->width() - 4));
-    m_path->setToolTip(path.toHtmlEscaped());
+    QString text = path.join("  \u203a  ");
+    if (!m_state.bodies.empty() && !path.isEmpty())
+        text.prepend("\u203a  ");
+    m_path->setText(QFontMetrics(m_path->font()).elidedText(text, Qt::ElideLeft, m_path->width() - 4));
+    m_path->setToolTip(text.toHtmlEscaped());
     m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(m_after->zoom() * 100)));
-    const auto& step = m_state.step;
-    m_stepBadge->setVisible(step.has_value());
-    if (step) {
-        const Theme& theme = m_theme.theme();
-        const bool end = step->position >= step->count;
-        const bool backward = step->position > step->backwardStart || (step->position == step->backwardStart && !end);
-        m_stepBadge->setText(end ? tr("All %1 steps have run").arg(step->count)
-                                 : tr("Step %1 of %2, %3").arg(step->position).arg(step->count).arg(backward ? tr("backward") : tr("forward")));
-        m_stepBadge->setStyleSheet(QStringLiteral("color:%1;background:%2;border:1px solid %3;border-radius:3px;padding:1px 8px").arg(theme.stepText.name(), theme.stepBg.name(), theme.step.name()));
-    }
+    showStepBadge();
 }
 
 } // namespace nabla::app

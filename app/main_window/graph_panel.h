@@ -17,7 +17,9 @@
 
 class QComboBox;
 class QLabel;
+class QHBoxLayout;
 class QLineEdit;
+class QSpinBox;
 class QToolButton;
 
 namespace nabla::app {
@@ -43,6 +45,10 @@ public:
 Q_SIGNALS:
     void selectionWanted(const nabla::views::Selection& selection);
     void breakpointToggled(nabla::engine::NodeId node);
+    /// Double click or Enter on a node with a body, or a name in the path; `body` empty: any.
+    void bodyWanted(std::size_t depth, nabla::engine::NodeId node, const QString& body);
+    void leaveWanted(std::size_t depth); ///< until so many bodies are open
+    void iterationWanted(qint64 k);      ///< of the innermost open body, from 0
     void sceneShown(); ///< a new scene is on the canvas
 
 protected:
@@ -61,6 +67,9 @@ private:
     void search(const QString& text);
     void nextHit(int direction);
     void updateBar();
+    void showCrumbs(); ///< graph_panel_bodies.cpp
+    void showStepBadge();
+    void makeIterationBox(QHBoxLayout* row);
     const views::GraphView& viewOf(bool after) const { return after ? m_afterView : m_beforeView; }
 
     const views::ThemeSource& m_theme;
@@ -68,6 +77,8 @@ private:
     QLineEdit* m_search;
     QLabel* m_hitLabel;
     QComboBox* m_overlayBox;
+    QWidget* m_crumbs;
+    QSpinBox* m_iteration;
     QWidget* m_beforeSide;
     views::GraphCanvas *m_before, *m_after;
     views::ViewState m_state;
@@ -80,7 +91,7 @@ private:
     QThreadPool m_pool;
     std::stop_source m_stop;
     std::uint32_t m_generation = 0;
-    bool m_building = false, m_gradientOffered = false;
+    bool m_building = false, m_gradientOffered = false, m_fitNext = false;
     LayoutWorker* m_worker;
     std::uint32_t m_workerRequest = 0, m_workerGeneration = 0;
 };

@@ -124,6 +124,9 @@ MainWindow::MainWindow(views::ThemeSource& theme) : m_theme(theme) {
     connect(m_panel, &GraphPanel::selectionWanted, &m_controller, &Controller::select);
     connect(m_panel, &GraphPanel::breakpointToggled, &m_controller, &Controller::toggleBreakpoint);
     connectSessions();
+    connect(m_panel, &GraphPanel::bodyWanted, &m_controller, &Controller::openBody);
+    connect(m_panel, &GraphPanel::leaveWanted, &m_controller, &Controller::leaveBodies);
+    connect(m_panel, &GraphPanel::iterationWanted, &m_controller, &Controller::goToIteration);
     connect(m_start, &StartPage::openWanted, this, &MainWindow::openFile);
     connect(m_start, &StartPage::browseWanted, this, &MainWindow::browse);
     connect(&theme, &views::ThemeSource::changed, this, [this] {
@@ -253,7 +256,7 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
     if (state.cost) {
         facts << tr("%1 parameters").arg(QString::fromStdString(views::formatCount(state.cost->parameters)));
         facts << QString::fromStdString(views::formatFlops(static_cast<double>(state.cost->flops))) + (state.cost->unknownNodes > 0 ? tr(" known") : QString());
-        facts << tr("%1 nodes").arg(QString::fromStdString(views::formatCount(static_cast<std::int64_t>(state.graph.nodeCount()))));
+        facts << (state.bodies.empty() ? tr("%1 nodes") : tr("%1 nodes in this body")).arg(QString::fromStdString(views::formatCount(static_cast<std::int64_t>(state.graph.nodeCount()))));
     }
     if (state.step)
         facts << tr("values kept: %1 of %2").arg(QString::fromStdString(views::formatBytes(state.step->keptBytes)), QString::fromStdString(views::formatBytes(state.step->budgetBytes)));
@@ -269,7 +272,7 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
     }
     if (changes.training && (!state.training || state.training->steps.empty()))
         m_views["gradient_flow"].first->raise();
-    if (changes.graph) // a backward pass is there to be explained
+    if (changes.graph && changes.history) // another state; a backward pass is there to be explained
         m_views[state.gradientOf.empty() ? "inspector" : "gradient"].first->raise();
     updateActions();
 }

@@ -43,6 +43,20 @@ void MainWindow::makeActions() {
     add("run", tr("&Run"), "run", QKeySequence(Qt::CTRL | Qt::Key_R), [this] { m_controller.run(); });
     add("back", tr("&Back"), "step-back", QKeySequence(Qt::SHIFT | Qt::Key_F8), [this] { m_controller.stepBack(); });
     add("step", tr("S&tep"), "step-forward", QKeySequence(Qt::Key_F8), [this] { m_controller.stepForward(); });
+    add("into", tr("Step &into"), "step-into", QKeySequence(Qt::Key_F11), [this] { m_controller.stepInto(); });
+    add("out", tr("Step o&ut"), "step-out", QKeySequence(Qt::SHIFT | Qt::Key_F11), [this] { m_controller.stepOut(); });
+    const auto iterate = [this](qint64 by) {
+        const auto& step = m_controller.state().step;
+        if (step && !step->levels.empty() && step->levels.back().iteration + by >= 0)
+            m_controller.goToIteration(step->levels.back().iteration + by);
+    };
+    add("next_iteration", tr("&Next iteration"), "", QKeySequence(Qt::Key_F12), [iterate] { iterate(1); });
+    add("previous_iteration", tr("Pre&vious iteration"), "", QKeySequence(Qt::SHIFT | Qt::Key_F12), [iterate] { iterate(-1); });
+    add("open_body", tr("Open &body"), "", QKeySequence(Qt::CTRL | Qt::Key_B), [this] { m_controller.openBody(m_controller.state().bodies.size(), m_controller.state().selection.node); });
+    add("leave_body", tr("&Leave body"), "", QKeySequence(Qt::Key_Backspace), [this] {
+        if (const std::size_t depth = m_controller.state().bodies.size())
+            m_controller.leaveBodies(depth - 1);
+    });
     add("continue", tr("&Continue"), "continue", QKeySequence(Qt::Key_F5), [this] { m_controller.continueForward(); });
     add("stop", tr("St&op"), "stop", QKeySequence(Qt::SHIFT | Qt::Key_F5), [this] { m_controller.stopStepping(); });
     add("breakpoint", tr("Toggle break&point"), "breakpoint", QKeySequence(Qt::Key_F9), [this] { m_controller.toggleBreakpoint(m_controller.state().selection.node); });
@@ -108,14 +122,14 @@ void MainWindow::makeMenus() {
     file->addSeparator();
     file->addAction(m_actions["quit"]);
     menu(tr("&Edit"), {"find"});
-    QMenu* view = menu(tr("&View"), {"compare", "-"});
+    QMenu* view = menu(tr("&View"), {"open_body", "leave_body", "-", "compare", "-"});
     for (const auto& [id, pair] : m_views)
         view->addAction(pair.first->toggleViewAction());
     view->addSeparator();
     QMenu* theme = view->addMenu(tr("&Theme"));
     for (const char* name : {"theme_light", "theme_dark", "theme_contrast"})
         theme->addAction(m_actions[name]);
-    menu(tr("&Run"), {"run", "-", "step", "back", "continue", "stop", "-", "breakpoint", "-", "cancel"});
+    menu(tr("&Run"), {"run", "-", "step", "back", "into", "out", "next_iteration", "previous_iteration", "continue", "stop", "-", "breakpoint", "-", "cancel"});
     menu(tr("&Differentiate"), {"differentiate", "differentiate_by", "-", "counterpart", "-", "train", "train_pause", "train_resume", "train_once", "train_stop"});
     menu(tr("&Passes"), {"passes"});
     menu(tr("Recor&d"), {"record"});
@@ -128,7 +142,7 @@ void MainWindow::makeToolBar() {
     bar->setMovable(false);
     bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     bar->setIconSize(QSize(20, 20));
-    for (const char* name : {"open", "-", "run", "back", "step", "continue", "stop", "-", "differentiate", "passes", "record", "compare"}) {
+    for (const char* name : {"open", "-", "run", "back", "step", "into", "out", "continue", "stop", "-", "differentiate", "passes", "record", "compare"}) {
         if (name[0] == '-')
             bar->addSeparator();
         else
@@ -140,14 +154,14 @@ void MainWindow::chooseGradient() {
     const views::ViewState& state = m_controller.state();
     if (!state.types)
         return;
-    DifferentiateDialog dialog(state.graph, *state.types, lossOutputs(state.graph), this);
+    DifferentiateDialog dialog(state.main(), *state.types, lossOutputs(state.main()), this);
     if (dialog.exec() == QDialog::Accepted)
         m_controller.differentiateBy(dialog.of(), dialog.wrt());
 }
 
 /// Examples offered: train.npz beside the model, else the inputs it is run on.
 void MainWindow::chooseTraining() {
-    const QDir folder = QFileInfo(QString::fromStdString(m_controller.state().graph.info().path.string())).dir();
+    const QDir folder = QFileInfo(QString::fromStdString(m_controller.state().main().info().path.string())).dir();
     const QString examples = folder.exists("train.npz") ? folder.filePath("train.npz") : folder.exists("inputs.npz") ? folder.filePath("inputs.npz") : QString();
     TrainDialog dialog(examples, this);
     if (dialog.exec() == QDialog::Accepted)
@@ -157,14 +171,14 @@ void MainWindow::chooseTraining() {
 /// From a backward node to its forward node; from a forward node to its backward nodes, one after another.
 void MainWindow::goToCounterpart() {
     const views::ViewState& state = m_controller.state();
-    const engine::Node* node = state.graph.node(state.selection.node);
+    const engine::Node* node = state.main().node(state.selection.node);
     if (!node)
         return;
     engine::NodeId target = node->gradientOf;
     if (!target || node->id == m_lastCounterpart) {
         const engine::NodeId forward = target ? target : node->id;
         engine::NodeId first, next;
-        state.graph.forEachNode([&](const engine::Node& each) {
+        state.main().forEachNode([&](const engine::Node& each) {
             if (each.gradientOf != forward)
                 return;
             first = first ? first : each.id;
@@ -178,7 +192,7 @@ void MainWindow::goToCounterpart() {
         statusBar()->showMessage(tr("No backward node belongs to %1").arg(QString::fromStdString(node->name)), 6000);
         return;
     }
-    const engine::Node* there = state.graph.node(target);
+    const engine::Node* there = state.main().node(target);
     m_controller.select({target, there ? there->output(0) : engine::ValueId{}});
     m_panel->reveal(target);
 }
@@ -186,9 +200,16 @@ void MainWindow::goToCounterpart() {
 void MainWindow::updateActions() {
     const bool document = m_controller.hasDocument();
     const bool stepping = m_controller.state().step.has_value();
-    for (const char* name : {"save", "save_session", "save_session_as", "run", "step", "continue", "differentiate", "differentiate_by", "train", "passes", "record", "find"})
+    const bool inside = stepping && !m_controller.state().step->levels.empty();
+    for (const char* name : {"save", "save_session", "save_session_as", "run", "step", "into", "continue", "differentiate", "differentiate_by", "train", "passes", "record", "find"})
         m_actions[name]->setEnabled(document);
-    m_actions["back"]->setEnabled(stepping && m_controller.state().step->position > 0);
+    m_actions["back"]->setEnabled(stepping && (m_controller.state().step->position > 0 || inside));
+    m_actions["out"]->setEnabled(inside);
+    m_actions["next_iteration"]->setEnabled(inside);
+    m_actions["previous_iteration"]->setEnabled(inside && m_controller.state().step->levels.back().iteration > 0);
+    m_actions["leave_body"]->setEnabled(!m_controller.state().bodies.empty());
+    const engine::Node* selected = m_controller.state().graph.node(m_controller.state().selection.node);
+    m_actions["open_body"]->setEnabled(selected && !bodiesOf(m_controller.state().main(), *selected).empty());
     m_actions["stop"]->setEnabled(stepping || m_controller.jobs().busy());
     m_actions["breakpoint"]->setEnabled(static_cast<bool>(m_controller.state().selection.node));
     using Phase = views::TrainingState::Phase;
@@ -209,7 +230,7 @@ void MainWindow::showShortcuts() {
         if (!action->shortcut().isEmpty())
             rows += QStringLiteral("<tr><td><b>%1</b>&nbsp;&nbsp;</td><td>%2</td></tr>").arg(action->shortcut().toString(QKeySequence::NativeText), QString(action->text()).remove('&'));
     }
-    const QString canvas = tr("<p>On the graph: wheel or + and − zoom, drag pans, 0 is 100 %, F fits the selection, Home shows all, arrows follow edges, Enter opens and closes a group, M shows the overview map.</p>");
+    const QString canvas = tr("<p>On the graph: wheel or + and − zoom, drag pans, 0 is 100 %, F fits the selection, Home shows all, arrows follow edges, Enter opens and closes a group and opens the body of a Loop, If, Scan or function, M shows the overview map.</p>");
     QMessageBox box(QMessageBox::NoIcon, tr("Keyboard shortcuts"), QStringLiteral("<table>%1</table>%2").arg(rows, canvas), QMessageBox::Close, this);
     box.exec();
 }

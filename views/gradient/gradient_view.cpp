@@ -293,7 +293,7 @@ void GradientView::show() {
     m_pages->setCurrentIndex(1);
     const Explanation& explanation = *m_state.explanation;
     const GradientModel model = gradientModel(m_state, m_path);
-    const engine::Value* value = m_state.graph.value(explanation.rule.value);
+    const engine::Value* value = m_state.main().value(explanation.rule.value);
     m_title->setText(tr("∂L/∂ %1").arg(q(value ? value->name : "?")));
     m_subtitle->setText(q(model.subtitle));
     m_rule->setText(q(model.rule));

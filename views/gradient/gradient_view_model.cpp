@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kTermRows = 8, kChainRows = 14;
 
 bool isForwardValue(const ViewState& state, ValueId value) {
-    const Node* producer = state.graph.producer(value);
+    const Node* producer = state.main().producer(value);
     return state.gradientOf.contains(value) && !(producer && producer->gradientOf);
 }
 
@@ -58,8 +58,8 @@ std::vector<GradientChoice> gradientChoices(const ViewState& state) {
         if (value && isForwardValue(state, value) && std::find(order.begin(), order.end(), value) == order.end())
             order.push_back(value);
     };
-    const Node* node = state.graph.node(state.selection.node);
-    const Node* forward = node && node->gradientOf ? state.graph.node(node->gradientOf) : node;
+    const Node* node = state.main().node(state.selection.node);
+    const Node* forward = node && node->gradientOf ? state.main().node(node->gradientOf) : node;
     const bool isInput = forward && std::find(forward->inputs.begin(), forward->inputs.end(), state.selection.value) != forward->inputs.end();
     if (state.selection.value && (!node || isInput))
         want(state.selection.value);
@@ -77,7 +77,7 @@ std::vector<GradientChoice> gradientChoices(const ViewState& state) {
     }
     std::vector<GradientChoice> out;
     for (const ValueId value : order)
-        out.push_back({value, valueName(state.graph, value)});
+        out.push_back({value, valueName(state.main(), value)});
     return out;
 }
 
@@ -120,7 +120,7 @@ GradientLack gradientLack(const ViewState& state) {
 namespace {
 
 void fillTerms(GradientModel& model, const ViewState& state, const ChainPath& path, double x) {
-    const Graph& graph = state.graph;
+    const Graph& graph = state.main();
     if (path.terms.empty()) {
         model.sumText = path.cut.empty() ? "no output depends on this element here" : path.cut;
         return;
@@ -153,7 +153,7 @@ void fillPaths(GradientModel& model, const ViewState& state, const ChainRule& ru
     if (rule.paths.size() + (rule.seed ? 1U : 0U) < 2)
         return;
     for (const ChainPath& path : rule.paths)
-        model.paths.push_back({{nodeName(state.graph, path.reader), path.cut.empty() ? formatNumber(path.share, 4) : "cut"}, path.reader, {}});
+        model.paths.push_back({{nodeName(state.main(), path.reader), path.cut.empty() ? formatNumber(path.share, 4) : "cut"}, path.reader, {}});
     if (rule.seed)
         model.paths.push_back({{"given from outside", formatNumber(*rule.seed, 4)}, {}, {}});
     model.paths.push_back({{"sum", formatNumber(rule.total, 4)}, {}, {}});
@@ -184,13 +184,13 @@ void fillChain(GradientModel& model, const ViewState& state, ValueId value) {
         NodeId reader; // that leads up
     };
     std::vector<Link> links;
-    const auto readers = uses(state.graph);
+    const auto readers = uses(state.main());
     for (ValueId at = value; links.size() < kChainRows;) {
         Link link{at, {}};
         ValueId next;
         double largest = -1;
         for (const NodeId id : readers->of(at)) {
-            const Node& node = *state.graph.node(id);
+            const Node& node = *state.main().node(id);
             if (node.gradientOf)
                 continue;
             for (const ValueId output : node.outputs) {
@@ -212,8 +212,8 @@ void fillChain(GradientModel& model, const ViewState& state, ValueId value) {
     std::optional<double> above;
     for (const Link& link : links) {
         const std::optional<double> rms = rmsOf(link.value);
-        const Node* producer = state.graph.producer(link.value);
-        model.chain.push_back({{valueName(state.graph, link.value), rms && above && *above > 0 ? fmt::format("× {}", formatNumber(*rms / *above, 3)) : "",
+        const Node* producer = state.main().producer(link.value);
+        model.chain.push_back({{valueName(state.main(), link.value), rms && above && *above > 0 ? fmt::format("× {}", formatNumber(*rms / *above, 3)) : "",
                                    rms ? formatNumber(*rms, 3) : "not there"}, producer ? producer->id : link.reader, {}});
         above = rms;
     }
@@ -229,8 +229,8 @@ GradientModel gradientModel(const ViewState& state, std::size_t path) {
     const ChainRule& rule = explanation.rule;
     if (path < rule.paths.size()) {
         const ChainPath& shown = rule.paths[path];
-        const Node* reader = state.graph.node(shown.reader);
-        model.subtitle = fmt::format("read by {}{}", nodeName(state.graph, shown.reader), reader ? fmt::format(", {}", reader->opType) : "");
+        const Node* reader = state.main().node(shown.reader);
+        model.subtitle = fmt::format("read by {}{}", nodeName(state.main(), shown.reader), reader ? fmt::format(", {}", reader->opType) : "");
         model.rule = shown.rule;
         fillTerms(model, state, shown, rule.x);
         if (shown.measured)

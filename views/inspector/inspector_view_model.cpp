@@ -124,7 +124,8 @@ void addValue(const ViewState& state, InspectorModel& model) {
     } else if (!model.value.absent()) {
         model.valueNote = previewText(model.value);
     } else {
-        model.valueNote = state.step ? "not computed yet at this step" : "no value yet: run the model or step to this node";
+        model.valueNote = !state.bodies.empty() && !shownSteps(state) ? "values of a body are there while stepping is inside it: step to its node, then into it"
+            : state.step ? "not computed yet at this step" : "no value yet: run the model or step to this node";
     }
     if (const auto it = state.gradientOf.find(model.shown); it != state.gradientOf.end())
         model.gradient = it->second;

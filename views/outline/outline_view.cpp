@@ -57,7 +57,8 @@ QVariant OutlineItemModel::data(const QModelIndex& index, int role) const {
     const OutlineItem* i = item(index);
     if (!i)
         return {};
-    const bool isNext = m_state.step && i->node && m_state.step->next == i->node;
+    const auto steps = shownSteps(m_state);
+    const bool isNext = steps && i->node && steps->next() == i->node;
     switch (role) {
     case Qt::DisplayRole: return QString::fromStdString(i->title.substr(0, 300));
     case Qt::ToolTipRole: return QString::fromStdString(i->title.substr(0, 300)).toHtmlEscaped();

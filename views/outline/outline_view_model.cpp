@@ -31,6 +31,8 @@ OutlineModel outlineModel(const ViewState& state) {
     OutlineModel model;
     OutlineItem root;
     root.title = state.documentTitle;
+    for (const BodyPlace& place : state.bodies)
+        root.title += " \u203a " + place.title + " \u203a " + place.body;
     root.kind = OperatorKind::Control;
     model.items.push_back(std::move(root));
     if (!state.scopes)
@@ -53,8 +55,10 @@ OutlineModel outlineModel(const ViewState& state) {
         item.kind = OperatorKind::Constant;
         push(std::move(item));
     };
-    for (const ValueId id : state.graph.inputs())
-        terminal(id);
+    for (const auto list : {state.graph.inputs(), state.graph.captures()}) {
+        for (const ValueId id : list)
+            terminal(id);
+    }
     std::vector<std::pair<int, int>> queue{{0, 0}}; // (scope, item)
     for (std::size_t q = 0; q < queue.size(); ++q) {
         const auto [scopeIndex, parentItem] = queue[q];

@@ -158,7 +158,7 @@ void PassesView::selectNodes(const std::vector<engine::NodeId>& nodes) {
     const PassRow* pass = currentPass();
     if (!pass)
         return;
-    Selection wanted = firstPresent(m_state.graph, nodes);
+    Selection wanted = firstPresent(m_state.main(), nodes);
     if (!wanted.node) {
         // The state shown is another one: show the pass's, or the one before it when the pass removed them all.
         const HistoryEntry* entry = passEntry(m_state, pass->id);

@@ -35,9 +35,9 @@ QVariant ProblemsItemModel::data(const QModelIndex& index, int role) const {
     switch (role) {
     case Qt::DisplayRole: return QString::fromStdString(p->message.substr(0, 1000));
     case kSecondRole: {
-        if (const engine::Node* node = m_state.graph.node(p->node))
+        if (const engine::Node* node = m_state.main().node(p->node))
             return QString::fromStdString(describe(*node));
-        if (const engine::Value* value = m_state.graph.value(p->value))
+        if (const engine::Value* value = m_state.main().value(p->value))
             return tr("value %1").arg(QString::fromStdString(value->name.substr(0, 200)));
         return p->blocksRun ? tr("about the model; it cannot run") : tr("about the model");
     }

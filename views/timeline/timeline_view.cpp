@@ -69,7 +69,7 @@ void TimelineView::connectAll() {
 
 void TimelineView::pickNode(std::uint32_t node) {
     // A recording may name nodes that another state of the history has.
-    if (const engine::Node* n = m_state.graph.node({node}))
+    if (const engine::Node* n = m_state.main().node({node}))
         Q_EMIT selectionWanted({n->id, n->output(0)});
 }
 
@@ -80,7 +80,7 @@ void TimelineView::setState(const ViewState& state, const Changes& changes) {
     else
         m_empty->setText(tr("No model is open."), tr("Open a model"));
     if (changes.timeline || changes.graph) {
-        m_canvas->setData(state.timeline, state.graph);
+        m_canvas->setData(state.timeline, state.main());
         m_canvas->setMedians(state.medianNs);
         fillTable();
     }

@@ -9,7 +9,7 @@ if [[ ${1:-} == --tsan ]]; then
     shift
 fi
 
-"$root/scripts/setup.sh" --with-tests
+"$root/scripts/setup.sh" --with-tests --with-sanitizers
 "$root/build/venv/bin/python" "$root/scripts/make_onnx_tests.py" "$root/build/onnx-tests"
 "$root/scripts/build.sh" "$preset"
 cd "$root"

@@ -72,8 +72,9 @@ std::string formatDurationNs(std::int64_t ns) {
 
 std::string formatFlops(double flops) {
     static constexpr Unit kUnits[]
-        = {{1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}, {1, "FLOP"}};
-    const std::string text = withUnit(std::abs(flops), kUnits);
+        = {{1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}};
+    const double f = std::abs(flops);
+    const std::string text = f < 999.5 ? fmt::format("{:.0f} FLOP", f) : withUnit(f, kUnits);
     return flops < 0 ? kMinus + text : text;
 }
 

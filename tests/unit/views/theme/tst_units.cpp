@@ -85,6 +85,8 @@ void TestUnits::countsShapesAndChanges() {
     const std::string names[] = {"batch", "64"};
     QCOMPARE(formatShape(names), std::string("[batch,64]"));
     QCOMPARE(formatFlops(115.6e6), std::string("116 MFLOP"));
+    QCOMPARE(formatFlops(39), std::string("39 FLOP"));
+    QCOMPARE(formatFlops(999.7), std::string("1.00 kFLOP"));
     QCOMPARE(formatBytesChange(1536), std::string("+1.50 KiB"));
     QCOMPARE(formatCountChange(0), std::string("±0"));
     QCOMPARE(formatDurationChangeNs(-1'000'000), std::string("−1.00 ms"));

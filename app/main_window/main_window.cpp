@@ -270,7 +270,7 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
         if (auto it = m_views.find("timeline"); it != m_views.end())
             it->second.first->raise();
     }
-    if (changes.training && (!state.training || state.training->steps.empty()))
+    if (changes.training && state.training && state.training->steps.empty())
         m_views["gradient_flow"].first->raise();
     if (changes.graph && changes.history) // another state; a backward pass is there to be explained
         m_views[state.gradientOf.empty() ? "inspector" : "gradient"].first->raise();

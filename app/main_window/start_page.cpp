@@ -84,7 +84,7 @@ StartPage::StartPage(const views::ThemeSource& theme, QWidget* parent) : QWidget
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(48, 36, 48, 36);
     column->setSpacing(8);
-    column->addWidget(text(tr("Open a model, run it, step through its forward and backward pass."), fonts.pageTitle, page));
+    column->addWidget(text(tr("Open a model, run it, step forward and backward."), fonts.pageTitle, page));
     column->addWidget(text(tr("Drop a file anywhere in this window, or begin with a sample."), fonts.body, page, "muted"));
     auto* open = new QPushButton(tr("Open a model…"), page);
     open->setObjectName("startOpen");

@@ -318,7 +318,7 @@ Result<void> runMelWeightMatrix(const KernelContext& c) {
     }
     NABLA_CHECK(requireTensor(c, 3, "lower_edge_hertz"));
     NABLA_CHECK(requireTensor(c, 4, "upper_edge_hertz"));
-    const auto [bands, length, rate] = sizes;
+    const std::int64_t bands = sizes[0], length = sizes[1], rate = sizes[2];
     const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
     const double low = mel(c.input(3).asDouble(0)), high = mel(c.input(4).asDouble(0));
     const double step = (high - low) / static_cast<double>(bands + 2);

@@ -40,7 +40,7 @@ Result<void> PlanExecutor::allocate(std::int64_t memoryLimitBytes) {
     if (!memory)
         return runError("out of memory: the values alive at once need {} bytes", bytes);
     m_arenaMemory = std::shared_ptr<std::byte>(
-        static_cast<std::byte*>(memory), [alignment](std::byte* p) { ::operator delete(p, alignment); });
+        static_cast<std::byte*>(memory), [](std::byte* p) { ::operator delete(p, alignment); });
     m_arena = m_arenaMemory.get();
     return {};
 }

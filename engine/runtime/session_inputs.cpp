@@ -130,11 +130,11 @@ Result<std::vector<RuntimeValue>> orderedInputs(const Graph& graph, const NamedV
     }
     if (used == given.size())
         return values;
-    for (const auto& [name, value] : given) {
+    for (const auto& entry : given) {
         const bool known = std::any_of(
-            graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) { return graph.value(id)->name == name; });
+            graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) { return graph.value(id)->name == entry.first; });
         if (!known)
-            return usageError("the model has no input \"{}\": it takes {}", name, signature(graph));
+            return usageError("the model has no input \"{}\": it takes {}", entry.first, signature(graph));
     }
     return values;
 }

@@ -7,6 +7,7 @@
 #include <QToolTip>
 
 #include "views/theme/fonts.h"
+#include "views/theme/icons.h"
 
 namespace nabla::views {
 
@@ -85,9 +86,17 @@ int NablaStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, cons
         return 20;
     case PM_TreeViewIndentation:
         return 16;
+    case PM_ToolBarExtensionExtent:
+        return 28;
     default:
         return QProxyStyle::pixelMetric(metric, option, widget);
     }
+}
+
+QIcon NablaStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
+    if (icon == SP_ToolBarHorizontalExtensionButton)
+        return themedIcon(QStringLiteral("chevron-right"), m_source); // Fusion's is black in every theme
+    return QProxyStyle::standardIcon(icon, option, widget);
 }
 
 int NablaStyle::styleHint(

@@ -194,6 +194,7 @@ QTabBar::tab:disabled { color: @disabled; }
 QToolBar { background: @chrome; border: 0; border-bottom: 1px solid @border; spacing: 2px; padding: 5px 8px; }
 QToolBar::separator { background: @border; width: 1px; margin: 4px 6px; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 4px; padding: 4px 7px; }
+QToolButton#qt_toolbar_ext_button { padding: 2px; }
 QToolButton:hover { background: @hover; }
 QToolButton:checked, QToolButton:pressed { background: @selection; }
 QToolButton:focus { border: @focusWidth solid @focus; padding: @focusPadding; }
@@ -205,6 +206,15 @@ QPushButton[primary="true"] { background: @accent; color: @onAccent; border: 1px
 QPushButton[primary="true"]:hover { border-color: @text; }
 QPushButton[primary="true"]:focus { border: @focusWidth solid @text; padding: 4px 13px; }
 QPushButton[primary="true"]:disabled { background: @track; color: @disabled; border-color: @track; }
+QScrollBar { background: transparent; border: 0; margin: 0; }
+QScrollBar:vertical { width: 12px; }
+QScrollBar:horizontal { height: 12px; }
+QScrollBar::handle { background: @border; border: 0; border-radius: 4px; margin: 2px; }
+QScrollBar::handle:vertical { min-height: 28px; }
+QScrollBar::handle:horizontal { min-width: 28px; }
+QScrollBar::handle:hover, QScrollBar::handle:pressed { background: @borderStrong; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QStatusBar { background: @chrome; border-top: 1px solid @border; }
 QStatusBar::item { border: 0; }
 )");

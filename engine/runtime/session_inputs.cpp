@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/saturated.h"
 #include "engine/runtime/run_env.h"
 #include "engine/tensor/element.h"
 
@@ -92,6 +93,8 @@ Result<RuntimeValue> checked(const Value& input, const RuntimeValue& given, bool
     return value;
 }
 
+constexpr std::int64_t kMadeUpLimit = std::int64_t{1} << 30; // bytes of all inputs together: a wrong size in a file must not fill the memory
+
 Tensor filled(DType dtype, const Shape& shape, std::mt19937_64& random, Result<void>& done) {
     Result<Tensor> made = Tensor::make(dtype, shape);
     if (!made) {
@@ -142,6 +145,7 @@ Result<std::vector<RuntimeValue>> orderedInputs(const Graph& graph, const NamedV
 Result<NamedValues> generateInputs(const Graph& graph, std::uint64_t seed, const DimBindings& dims) {
     const std::vector<ValueType> types = assumedInputTypes(graph, dims);
     NamedValues out;
+    std::int64_t total = 0;
     for (std::size_t i = 0; i < types.size(); ++i) {
         const Value& input = *graph.value(graph.inputs()[i]);
         if (input.constant)
@@ -159,8 +163,14 @@ Result<NamedValues> generateInputs(const Graph& graph, std::uint64_t seed, const
         if (!type.isTensor() || type.elementType == DType::Undefined || !type.shape)
             return usageError(
                 "input \"{}\" is declared {}: no value can be made up for it", input.name, input.declared.text());
+        const Shape shape = *type.concreteShape();
+        NABLA_CHECK(checkShape(shape).in(fmt::format("input \"{}\"", input.name)));
+        const std::int64_t bytes = storageBytes(type.elementType, elementCount(shape));
+        total = saturatedSum(total, bytes);
+        if (total > kMadeUpLimit)
+            return usageError("input \"{}\" is {}, {} bytes: too large to make values up for; give it, or smaller sizes", input.name, type.text(), bytes);
         Result<void> done;
-        Tensor tensor = filled(type.elementType, *type.concreteShape(), random, done);
+        Tensor tensor = filled(type.elementType, shape, random, done);
         if (!done)
             return done.error();
         out.emplace(input.name, std::move(tensor));

@@ -224,6 +224,9 @@ private slots:
             QVERIFY(value == 0 || value == 1);
         QCOMPARE(doubles(inputs->at("b")), (std::vector<double>{1}));
         QCOMPARE(doubles(generateInputs(graph, 3, {{"N", 4}})->at("x")), doubles(inputs->at("x")));
+        const auto tooLarge = generateInputs(graph, 3, {{"N", std::int64_t{1} << 31}}); // 2^31 x 3 numbers of 4 bytes
+        QVERIFY(!tooLarge);
+        QVERIFY(tooLarge.error().message().find("25769803776 bytes") != std::string::npos);
     }
 };
 

@@ -45,13 +45,8 @@ std::vector<Diagnostic> allProblems(const Graph& graph, const TypeMap& typeMap) 
 
 } // namespace
 
-std::string diagnosticText(const Graph& graph, const Diagnostic& d) {
-    std::string where;
-    if (const Node* node = graph.node(d.node))
-        where = describe(*node) + ": ";
-    else if (const Value* value = graph.value(d.value))
-        where = fmt::format("value \"{}\": ", value->name.substr(0, 200));
-    return fmt::format("{}: {}{}", severityName(d.severity), where, d.message);
+std::string diagnosticText(const Diagnostic& d) {
+    return fmt::format("{}: {}", severityName(d.severity), d.message);
 }
 
 ModelSummary summarize(const Graph& graph, const DimBindings& dims) {
@@ -100,7 +95,7 @@ ModelSummary summarize(const Graph& graph, const DimBindings& dims) {
     out.unknownRanks = coverage.unknownRanks;
     out.problems = allProblems(graph, *typeMap);
     for (const Diagnostic& d : out.problems)
-        out.problemTexts.push_back(diagnosticText(graph, d));
+        out.problemTexts.push_back(diagnosticText(d));
     return out;
 }
 

@@ -41,6 +41,6 @@ std::string toText(const ModelSummary& summary);
 std::vector<ModelSummary::Port> listValues(const engine::Graph& graph, const engine::DimBindings& dims = {});
 
 /// Name of the place of a diagnostic and its message in one line.
-std::string diagnosticText(const engine::Graph& graph, const engine::Diagnostic& diagnostic);
+std::string diagnosticText(const engine::Diagnostic& diagnostic);
 
 } // namespace nabla::app

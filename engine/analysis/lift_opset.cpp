@@ -8,6 +8,7 @@
 
 #include "engine/graph/graph_editor.h"
 #include "engine/ops/op_def.h"
+#include "engine/schema/arity.h"
 #include "engine/schema/schema.h"
 
 namespace nabla::engine {
@@ -79,6 +80,7 @@ private:
         const OperatorSchema* schema = findSchema(original->opType, original->domain, m_opset);
         if (!schema)
             return {};
+        NABLA_CHECK(checkArity(*original, m_opset).in(describe(*original))); // upgrades take it for granted
         std::vector<const Upgrade*> steps;
         for (const Upgrade& upgrade : op->upgrades) {
             if (schema->sinceVersion <= upgrade.through)

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/schema/arity.h"
 #include "engine/schema/proto_convert.h"
 #include "engine/schema/registry.h"
 
@@ -141,6 +142,7 @@ Error toError(std::string_view words) {
 Result<std::vector<ValueType>> inferNodeTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs, const BodyInference& inferBody) {
     std::vector<ValueType> unknown(node.outputs.size());
     const std::int64_t opset = node.domain == "nabla" ? 1 : graph.opset(node.domain);
+    NABLA_CHECK(checkArity(node, opset)); // the library's functions take what is demanded for granted
     const SchemaEntry* entry = findSchemaEntry(node.opType, node.domain, opset);
     if (!entry || !entry->library)
         return unknown;

@@ -6,6 +6,7 @@
 
 #include <QTest>
 
+#include "engine/schema/arity.h"
 #include "engine/schema/schema.h"
 #include "engine/schema/text_form.h"
 
@@ -46,6 +47,8 @@ private slots:
     void contextDependentFunctionBody();
     void operatorWithoutBodyHasNone();
     void inferenceSaysWhatClashes();
+    void whatIsMissingIsSaid_data();
+    void whatIsMissingIsSaid();
     void threadsMayAskAtOnce();
     void textErrorsNameThePlace();
 };
@@ -151,6 +154,32 @@ void tst_schema::inferenceSaysWhatClashes() {
     QVERIFY(fine);
     QCOMPARE(QString::fromStdString((*fine)[0].text()), QString("float32[2,a+1]")); // the expression comes back as one
     QVERIFY(((*(*fine)[0].shape)[1] - Dim::symbol("a")).constant() == 1);
+}
+
+void tst_schema::whatIsMissingIsSaid_data() {
+    QTest::addColumn<QString>("nodes");
+    QTest::addColumn<QString>("message");
+    const auto row = [](const char* name, const char* nodes, const char* message) { QTest::newRow(name) << nodes << message; };
+    row("complete", "y = Relu (x)", "");
+    row("optional ones left out", "y = Clip (x)", "");
+    row("none where one is demanded", "y = ReduceMax ()", "input 1 \"data\" is missing");
+    row("left out by an empty name", "y = EyeLike (\"\")", "input 1 \"input\" is missing");
+    row("the second", "y = Add (x)", "input 2 \"B\" is missing");
+    row("no part of a variadic one", "y = Concat <axis = 0> ()", "it has 0 inputs, the operator at least 1");
+    row("too many", "y = Relu (x, x)", "it has 2 inputs, the operator 1");
+    row("too many outputs", "y, z = Relu (x)", "it has 2 outputs, the operator 1");
+    row("unknown operator", "y = Frobnicate (x, x)", "");
+}
+
+void tst_schema::whatIsMissingIsSaid() {
+    QFETCH(QString, nodes);
+    QFETCH(QString, message);
+    const Graph graph = parse(QStringLiteral("g (float[2] x) => (y) { %1 }").arg(nodes).toUtf8().constData());
+    const auto checked = checkArity(only(graph), graph.opset(""));
+    QCOMPARE(checked ? QString() : QString::fromStdString(checked.error().message()), message);
+    InferenceInputs inputs; // the library's own inference would read what is not there
+    inputs.types.assign(only(graph).inputs.size(), ValueType::tensor(DType::Float32, Shape{2}));
+    QCOMPARE(inferNodeTypes(graph, only(graph), inputs, {}).has_value(), message.isEmpty());
 }
 
 void tst_schema::threadsMayAskAtOnce() {

@@ -16,7 +16,7 @@ namespace {
 
 struct ConformanceOptions {
     std::vector<std::string> folders;
-    std::string list;
+    std::string list, outputs;
 };
 
 struct NameList {
@@ -61,7 +61,7 @@ Result<void> conformance(const ConformanceOptions& options, Context& context) {
             const std::string key = folder.parent_path().filename().string() + "/" + folder.filename().string();
             if (list && !list->names.contains(key) && !list->names.contains(folder.filename().string()))
                 continue;
-            const CaseResult result = runConformanceCase(folder, list && (list->random.contains(key) || list->random.contains(folder.filename().string())), context.job);
+            const CaseResult result = runConformanceCase(folder, list && (list->random.contains(key) || list->random.contains(folder.filename().string())), context.job, options.outputs);
             ++counts[result.outcome];
             if (result.outcome == CaseResult::Outcome::Skipped)
                 ++skips[result.text];
@@ -94,6 +94,7 @@ void addConformance(::CLI::App& app, Context& context) {
     auto* verb = app.add_subcommand("conformance", "run test folders in the layout of ONNX's backend tests");
     verb->add_option("DIR", options->folders, "folders of cases, searched at any depth")->required();
     verb->add_option("--list", options->list, "only the cases named in this file, one `kind/name` a line; `# random` compares form only");
+    verb->add_option("--outputs", options->outputs, "write our outputs to DIR/CASE/SET/output_K.pb; cases without expected outputs need only run");
     verb->callback([options, &context] {
         if (auto result = conformance(*options, context); !result)
             context.fail(result.error());

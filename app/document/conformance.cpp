@@ -87,6 +87,7 @@ struct CaseRun {
     Tolerance tolerance;
     bool shapesOnly;
     JobControl job;
+    fs::path writeTo; ///< where our outputs go; empty = nowhere
 
     Result<void> outputs(const fs::path& set) const {
         SessionOptions options;
@@ -94,6 +95,12 @@ struct CaseRun {
         NABLA_TRY(const NamedValues inputs, readValues(set, graph, Side::Inputs));
         NABLA_TRY(const NamedValues expected, readValues(set, graph, Side::Outputs));
         NABLA_TRY(const NamedValues actual, session->run(inputs, job));
+        if (!writeTo.empty()) {
+            std::vector<std::string> order;
+            for (const ValueId id : graph.outputs())
+                order.push_back(graph.value(id)->name);
+            NABLA_CHECK(writeValues(writeTo / folder.filename() / set.filename(), actual, order));
+        }
         for (const auto& [name, value] : expected) {
             if (shapesOnly) {
                 if (const std::string text = compareForm(value, actual.at(name)); !text.empty())
@@ -157,7 +164,7 @@ std::vector<fs::path> conformanceCases(const fs::path& folder) {
     return out;
 }
 
-CaseResult runConformanceCase(const fs::path& folder, bool shapesOnly, const JobControl& job) {
+CaseResult runConformanceCase(const fs::path& folder, bool shapesOnly, const JobControl& job, const fs::path& results) {
     CaseResult out;
     out.name = folder.filename().string();
     const auto end = [&](CaseResult::Outcome outcome, std::string text) {
@@ -173,7 +180,7 @@ CaseResult runConformanceCase(const fs::path& folder, bool shapesOnly, const Job
         return end(CaseResult::Outcome::Failed, graph.error().message());
     if (const auto missing = missingOperators(*graph); !missing.empty())
         return end(CaseResult::Outcome::Skipped, fmt::format("operator not there: {}", fmt::join(missing, ", ")));
-    const CaseRun run{folder, *graph, readTolerance(folder), shapesOnly, job};
+    const CaseRun run{folder, *graph, readTolerance(folder), shapesOnly, job, results};
     const auto sets = dataSets(folder);
     if (sets.empty())
         return end(CaseResult::Outcome::Failed, "no test_data_set_K in the folder");

@@ -22,7 +22,8 @@ std::vector<std::filesystem::path> conformanceCases(const std::filesystem::path&
 
 /// Runs one case: each test_data_set_K's outputs, then its gradients (in double) when it has grad_output_J.pb or grad_input_J.pb.
 /// Tolerances: tol.json beside the model, else rtol 1e-3, atol 1e-7. `shapesOnly`: the case's outputs are random draws.
-CaseResult runConformanceCase(const std::filesystem::path& folder, bool shapesOnly, const engine::JobControl& job = {});
+/// With `results`, our outputs of each set are written to `results`/<case>/<set>/output_K.pb, and a set without expected outputs passes when it runs.
+CaseResult runConformanceCase(const std::filesystem::path& folder, bool shapesOnly, const engine::JobControl& job = {}, const std::filesystem::path& results = {});
 
 /// Operators of the graph (bodies and functions too) that nothing here can run, as `domain.Op`; empty = all can.
 std::vector<std::string> missingOperators(const engine::Graph& graph);

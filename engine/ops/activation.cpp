@@ -61,7 +61,7 @@ Result<void> runHardSwish(const KernelContext& c) {
     });
 }
 Result<void> runThresholdedRelu(const KernelContext& c) {
-    return runWith(c, [a = c.floatAttribute("alpha")]<typename T>(T x) { return x > T(a) ? x : std::isnan(x) ? x : T(0); });
+    return runWith(c, [a = c.floatAttribute("alpha")]<typename T>(T x) { return x > T(a) ? x : T(0); });
 }
 Result<void> runShrink(const KernelContext& c) {
     return runWith<NumberTypes>(c, [lambd = c.floatAttribute("lambd"), bias = c.floatAttribute("bias")]<typename T>(T x) {

@@ -1,6 +1,9 @@
 // If, Loop and Scan: they call bodies through KernelContext::runBody and hand values on.
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
+#include "engine/ops/body_types.h"
 #include "engine/ops/control_flow_grad.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/upgrade.h"
@@ -41,10 +44,22 @@ Result<void> runIf(const KernelContext& c) {
     return {};
 }
 
+ValueType typeOf(const RuntimeValue& value) {
+    return value.isTensor() ? ValueType::tensor(value.tensor().dtype(), ShapeView(value.tensor().shape())) : ValueType{};
+}
+std::vector<ValueType> typesOf(std::span<const RuntimeValue> values) {
+    std::vector<ValueType> out;
+    for (const RuntimeValue& value : values)
+        out.push_back(typeOf(value));
+    return out;
+}
+
 /// Values that iterations leave behind, to be stacked in the end.
 class ScanOutputs {
 public:
-    ScanOutputs(const GraphPtr& body, std::size_t firstOutput, std::size_t count) : m_body(body), m_first(firstOutput), m_parts(count) { }
+    /// `expected`: types of the body's outputs as an iteration would give them, asked for only when there is none.
+    ScanOutputs(const GraphPtr& body, std::size_t firstOutput, std::size_t count, std::function<std::vector<ValueType>()> expected)
+        : m_body(body), m_first(firstOutput), m_parts(count), m_expected(std::move(expected)) { }
 
     Result<void> take(std::size_t i, const RuntimeValue& value, std::int64_t iteration) {
         if (!value.isTensor())
@@ -59,7 +74,7 @@ public:
     }
     void reverse(std::size_t i) { std::reverse(m_parts[i].begin(), m_parts[i].end()); }
 
-    /// Stacked along `axis` (negative counts from the end of the result). Without iterations the body's declared type tells the shape.
+    /// Stacked along `axis` (negative counts from the end of the result). Without iterations the body's declared type tells the shape, else the types of its inputs do.
     Result<Tensor> stacked(std::size_t i, std::int64_t axis) const {
         if (m_parts[i].empty())
             return nothing(i, axis);
@@ -76,9 +91,11 @@ private:
         return !known && producer && producer->is("Identity") && producer->input(0) ? declaredType(producer->input(0)) : type;
     }
     Result<Tensor> nothing(std::size_t i, std::int64_t axis) const {
-        const ValueType type = declaredType(m_body->outputs()[m_first + i]);
+        ValueType type = declaredType(m_body->outputs()[m_first + i]);
         if (!type.isTensor() || !type.shape)
-            return runError("scan output {} has no iteration, and the body does not declare its type and rank", i);
+            type = m_expected()[m_first + i];
+        if (!type.isTensor() || !type.shape)
+            return runError("scan output {} has no iteration, and the body does not tell its type and rank", i);
         Shape shape;
         for (const Dim& dim : *type.shape)
             shape.push_back(dim.constant().value_or(0));
@@ -90,6 +107,7 @@ private:
     GraphPtr m_body;
     std::size_t m_first;
     std::vector<std::vector<Tensor>> m_parts;
+    std::function<std::vector<ValueType>()> m_expected;
 };
 
 /// Iterations allowed by the first input of Loop; none = no limit.
@@ -117,7 +135,11 @@ Result<void> runLoop(const KernelContext& c) {
     for (std::size_t i = 0; i < carried; ++i)
         state.push_back(c.inputValue(2 + i));
     const std::size_t scans = body->outputs().size() - carried - 1;
-    ScanOutputs collected(body, carried + 1, scans);
+    ScanOutputs collected(body, carried + 1, scans, [&] {
+        std::vector<ValueType> inputs{ValueType::tensor(DType::Int64, ShapeView()), ValueType::tensor(DType::Bool, ShapeView())};
+        std::ranges::move(typesOf(state), std::back_inserter(inputs));
+        return bodyOutputTypes(*body, inputs, typesOf(c.captures));
+    });
     for (std::int64_t iteration = 0; go && (!limit || iteration < *limit); ++iteration) {
         if (c.job)
             NABLA_CHECK(c.job->check());
@@ -191,7 +213,15 @@ Result<void> runScan(const KernelContext& c) {
     std::vector<RuntimeValue> state;
     for (std::size_t i = 0; i < s.states; ++i)
         state.push_back(c.inputValue(i));
-    ScanOutputs collected(body, s.states, s.outputs);
+    ScanOutputs collected(body, s.states, s.outputs, [&] {
+        std::vector<ValueType> inputs = typesOf(state);
+        for (std::size_t i = 0; i < s.scans; ++i) {
+            Shape entry = c.input(s.states + i).shape();
+            entry.erase(entry.begin() + s.inputAxes[i]);
+            inputs.push_back(ValueType::tensor(c.input(s.states + i).dtype(), ShapeView(entry)));
+        }
+        return bodyOutputTypes(*body, inputs, typesOf(c.captures));
+    });
     for (std::int64_t step = 0; step < s.length; ++step) {
         if (c.job)
             NABLA_CHECK(c.job->check());

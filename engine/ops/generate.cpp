@@ -193,9 +193,9 @@ Result<void> runNonZero(const KernelContext& c) {
         if (isSet)
             hits.push_back(i);
     }
-    const std::size_t rows = std::max<std::size_t>(1, x.rank()); // a scalar counts as a vector of one, as in NumPy
-    const auto strides = x.rank() == 0 ? std::vector<std::int64_t>{1} : rowMajorStrides(x.shape());
-    const auto sizes = x.rank() == 0 ? Shape{1} : x.shape();
+    const std::size_t rows = x.rank(); // [0, N] for a scalar, as the standard says and NumPy does not
+    const auto strides = rowMajorStrides(x.shape());
+    const Shape& sizes = x.shape();
     NABLA_TRY(Tensor y, c.makeOutput(0, DType::Int64, {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(hits.size())}));
     const auto out = y.mutableData<std::int64_t>();
     for (std::size_t d = 0; d < rows; ++d) {

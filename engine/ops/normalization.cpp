@@ -2,6 +2,7 @@
 // MeanVarianceNormalization: reference kernels and rows. Statistics are summed in double.
 #include <cmath>
 
+#include "engine/ops/body_sheet.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/normalization_grad.h"
@@ -179,7 +180,7 @@ template <bool centre> Result<void> runRowNormalization(const KernelContext& c) 
     NABLA_CHECK(y.finish());
     for (const std::size_t i : {1U, 2U}) {
         if (centre && c.wantsOutput(i)) {
-            const DType statistics = type == DType::Float64 ? DType::Float64 : static_cast<DType>(c.intAttribute("stash_type"));
+            const auto statistics = static_cast<DType>(c.intAttribute("stash_type"));
             NABLA_TRY(const Tensor out, castTensor(i == 1 ? means : inverses, statistics));
             NABLA_CHECK(copyToOutput(c, i, out));
         }
@@ -324,6 +325,27 @@ Result<void> upgradeGroupNormalization(UpgradeContext& c) {
 }
 constexpr Upgrade kGroupNormalizationUpgrades[] = {{20, upgradeGroupNormalization}};
 
+/// The function of the standard, whose constants are float32, in the element type of X; halves are computed in float32.
+Result<GraphPtr> meanVarianceBody(const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
+    if (inputTypes.size() != 1 || !isDifferentiable(inputTypes[0].elementType))
+        return runError("the element type of X is not known or no float");
+    ModelInfo info;
+    info.opsets[""] = opset;
+    GraphEditor editor = GraphEditor::empty(node.opType, std::make_shared<const ModelInfo>(std::move(info)), ids);
+    const DType stored = inputTypes[0].elementType, type = stored == DType::Float64 ? stored : DType::Float32;
+    Sheet s(editor, type);
+    const ValueId given = editor.addInput("X", inputTypes[0]);
+    const auto cast = [&](ValueId v, DType to) { return s.op("Cast", {v}, {number("to", static_cast<std::int64_t>(to))}); };
+    const ValueId x = stored == type ? given : cast(given, type);
+    const auto axes = node.attribute("axes") ? node.intsAttribute("axes") : std::vector<std::int64_t>{0, 2, 3};
+    const auto mean = [&](ValueId v) { return s.op("ReduceMean", {v, s.ints(axes)}); };
+    const ValueId centre = mean(x), two = s.scalar(2);
+    const ValueId variance = s.op("Sub", {mean(s.op("Pow", {x, two})), s.op("Pow", {centre, two})});
+    const ValueId y = s.op("Div", {s.op("Sub", {x, centre}), s.add(s.op("Sqrt", {variance}), s.scalar(1e-9))});
+    editor.setOutputs({stored == type ? y : cast(y, stored)});
+    return std::make_shared<const Graph>(editor.finish());
+}
+
 constexpr OpDef kNormalizationOps[] = {
     {.name = "BatchNormalization", .since = 15, .source = "ONNX Operators.md, BatchNormalization-15", .run = runBatchNormalization,
         .gradient = gradBatchNormalization, .flops = elementFlops<4>, .upgrades = kBatchNormalizationUpgrades},
@@ -339,7 +361,7 @@ constexpr OpDef kNormalizationOps[] = {
     {.name = "LpNormalization", .since = 22, .source = "ONNX Operators.md, LpNormalization-22", .run = runLpNormalization, .gradient = gradLpNormalization,
         .flops = elementFlops<3>},
     {.name = "MeanVarianceNormalization", .since = 13, .source = "ONNX Operators.md, MeanVarianceNormalization-13", .run = expandBody(),
-        .gradient = throughBody(), .flops = elementFlops<8>},
+        .gradient = throughBody(), .flops = elementFlops<8>, .body = meanVarianceBody},
 };
 
 } // namespace

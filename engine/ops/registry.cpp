@@ -47,6 +47,7 @@
     FAMILY(col2ImOps) \
     FAMILY(deformConvOps) \
     FAMILY(roiAlignOps) \
+    FAMILY(maxRoiPoolOps) \
     FAMILY(nonMaxSuppressionOps) \
     FAMILY(optimizerOps) \
     FAMILY(imageDecoderOps) \

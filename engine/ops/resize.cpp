@@ -362,18 +362,19 @@ Gradients gradResize(GradientBuilder& b, const Node& n, OutputGrads dy) {
 
 // ---- upgrades ----
 
-Result<void> toResize(UpgradeContext& c, ValueId scales) {
+Result<void> toResize(UpgradeContext& c, ValueId x, ValueId scales, std::string nearestMode) {
     Node changed = withoutAttributes(c.node, {"scales", "height_scale", "width_scale"});
     changed.opType = "Resize";
-    changed.inputs = {c.node.inputs[0], ValueId{}, scales};
+    changed.inputs = {x, ValueId{}, scales};
     if (changed.stringAttribute("mode", "nearest") == "bilinear") { // Upsample-1's word
         std::erase_if(changed.attributes, [](const Attribute& a) { return a.name == "mode"; });
         changed.attributes.push_back(stringAttr("mode", "linear"));
     }
     setDefault(changed, "coordinate_transformation_mode", std::string("asymmetric"));
-    setDefault(changed, "nearest_mode", std::string("floor"));
+    setDefault(changed, "nearest_mode", std::move(nearestMode));
     return replaceWith(c, std::move(changed));
 }
+Result<void> toResize(UpgradeContext& c, ValueId scales) { return toResize(c, c.node.inputs[0], scales, "floor"); }
 ValueId scaleVector(UpgradeContext& c, const std::vector<float>& scales) {
     return upgradeConstant(c, "scales", Tensor::of<float>({static_cast<std::int64_t>(scales.size())}, scales));
 }
@@ -383,8 +384,29 @@ Result<void> upgradeUpsample1(UpgradeContext& c) {
 Result<void> upgradeUpsample7(UpgradeContext& c) { return toResize(c, scaleVector(c, c.node.floatsAttribute("scales"))); }
 Result<void> upgradeScalesInput(UpgradeContext& c) { return toResize(c, c.node.input(1)); }
 
+/// Resize-10 takes the nearest element below when it enlarges and the one above when it shrinks (its own example: [1,2,3,4] by 0.6 gives [1,3]).
+/// Where the scales are not known, or some axes grow and others shrink, one Resize enlarges and another shrinks what it gives.
+Result<void> upgradeResize10(UpgradeContext& c) {
+    const TensorPtr scales = c.editor.graph().constant(c.node.input(1));
+    const auto all = [&](auto holds) {
+        bool out = scales != nullptr;
+        for (std::int64_t i = 0; out && i < scales->elementCount(); ++i)
+            out = holds(scales->asDouble(i));
+        return out;
+    };
+    if (c.node.stringAttribute("mode", "nearest") != "nearest" || all([](double s) { return s >= 1; }))
+        return toResize(c, c.node.input(1));
+    if (all([](double s) { return s <= 1; }))
+        return toResize(c, c.node.inputs[0], c.node.input(1), "ceil");
+    const ValueId one = upgradeConstant(c, "one", Tensor::of<float>({1}, std::vector<float>{1}));
+    const ValueId enlarging = upgradeNode(c, "Max", {c.node.inputs[1], one}), shrinking = upgradeNode(c, "Min", {c.node.inputs[1], one});
+    const ValueId enlarged = upgradeNode(c, "Resize", {c.node.inputs[0], ValueId{}, enlarging},
+        {stringAttr("mode", "nearest"), stringAttr("coordinate_transformation_mode", "asymmetric"), stringAttr("nearest_mode", "floor")});
+    return toResize(c, enlarged, shrinking, "ceil");
+}
+
 constexpr Upgrade kUpsampleUpgrades[] = {{6, upgradeUpsample1}, {8, upgradeUpsample7}, {10, upgradeScalesInput}};
-constexpr Upgrade kResizeUpgrades[] = {{10, upgradeScalesInput}};
+constexpr Upgrade kResizeUpgrades[] = {{10, upgradeResize10}};
 
 std::int64_t resizeFlops(const CostInputs& c) {
     const std::string mode = c.node.stringAttribute("mode", "nearest");

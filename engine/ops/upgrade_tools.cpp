@@ -62,10 +62,31 @@ Result<std::size_t> upgradeRank(UpgradeContext& c, std::size_t input) {
 
 Result<void> dropConsumedInputs(UpgradeContext& c) { return replaceWith(c, withoutAttributes(c.node, {"consumed_inputs"})); }
 
+namespace {
+
+/// The second operand with axes of size 1 behind, as many as the ranks say at run time: [*B, 1, …] with rank(A) - axis axes.
+ValueId alignedWhenRun(UpgradeContext& c, std::int64_t axis) {
+    const auto rankOf = [&](ValueId shape) { return upgradeNode(c, "Shape", {shape}); };
+    const ValueId a = upgradeNode(c, "Shape", {c.node.inputs[0]}), b = upgradeNode(c, "Shape", {c.node.inputs[1]});
+    const ValueId from = axis < 0 ? upgradeInts(c, "axes_behind", {-axis})
+                                  : upgradeNode(c, "Sub", {rankOf(a), upgradeInts(c, "axis", {axis})});
+    const ValueId count = upgradeNode(c, "Sub", {from, rankOf(b)}); // negative when the operand goes past the end: ConstantOfShape refuses it
+    const ValueId ones = upgradeNode(c, "ConstantOfShape", {count},
+        {{"value", std::make_shared<const Tensor>(Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{1}))}});
+    const ValueId shape = upgradeNode(c, "Concat", {b, ones}, {{"axis", std::int64_t{0}}});
+    return upgradeNode(c, "Reshape", {c.node.inputs[1], shape}, {{"allowzero", std::int64_t{1}}});
+}
+
+} // namespace
+
 Result<void> upgradeLegacyBroadcast(UpgradeContext& c) {
     Node changed = withoutAttributes(c.node, {"axis", "broadcast", "consumed_inputs"});
     const Attribute* axisAttribute = c.node.attribute("axis");
     if (c.node.intAttribute("broadcast", 0) != 0 && axisAttribute && c.node.inputs.size() == 2) {
+        if (!c.type(c.node.input(0)).shape || !c.type(c.node.input(1)).shape) {
+            changed.inputs[1] = alignedWhenRun(c, c.node.intAttribute("axis", 0));
+            return replaceWith(c, std::move(changed));
+        }
         NABLA_TRY(const std::size_t rankA, upgradeRank(c, 0));
         NABLA_TRY(const std::size_t rankB, upgradeRank(c, 1));
         NABLA_TRY(const std::int64_t axis, normalizeAxis(c.node.intAttribute("axis", 0), rankA));

@@ -133,7 +133,7 @@ private:
     /// Integer attributes of the standard whose value is an element type.
     static bool namesType(std::string_view attribute) {
         constexpr std::array kNames = {std::string_view("dtype"), std::string_view("output_datatype"),
-            std::string_view("output_dtype"), std::string_view("to")};
+            std::string_view("output_dtype"), std::string_view("stash_type"), std::string_view("to")};
         return std::find(kNames.begin(), kNames.end(), attribute) != kNames.end();
     }
 

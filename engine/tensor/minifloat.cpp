@@ -100,8 +100,9 @@ std::uint8_t encodeE8M0(double value, Saturate saturate, E8M0Rounding rounding) 
     const double magnitude = std::fabs(value);
     if (std::isinf(magnitude))
         return saturate == Saturate::Yes ? 0xfe : 0xff;
+    const std::uint8_t below = saturate == Saturate::Yes ? 0 : 0xff; // zero too: the table of Cast-28
     if (magnitude == 0)
-        return 0;
+        return below;
     int exponent = 0;
     const double fraction = std::frexp(magnitude, &exponent); // in [0.5, 1): the value lies in [2^(exponent-1), 2^exponent)
     int code = exponent - 1 + 127;
@@ -109,7 +110,7 @@ std::uint8_t encodeE8M0(double value, Saturate saturate, E8M0Rounding rounding) 
     if (up)
         ++code;
     if (code < 0)
-        return 0;
+        return below;
     if (code > 0xfe)
         return saturate == Saturate::Yes ? 0xfe : 0xff;
     return static_cast<std::uint8_t>(code);

@@ -88,6 +88,7 @@ private slots:
     void learnedModels();
     void visionOperators();
     void contribOperators();
+    void differentialCases();
 
 private:
     void judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count);
@@ -124,6 +125,11 @@ void ConformanceTest::contribOperators() {
 
 void ConformanceTest::learnedModels() {
     judge(NABLA_TEST_DATA "/ml", std::nullopt, 174);
+}
+
+/// Source of the values: tests/data/differential/README.md names it for each case.
+void ConformanceTest::differentialCases() {
+    judge(NABLA_TEST_DATA "/differential", std::nullopt, 18);
 }
 
 /// Source of the values: onnxruntime, torch, ImageMagick (tests/data/vision/README.md).

@@ -193,13 +193,22 @@ std::string valueBytes(const RuntimeValue& value, const std::string& name) {
         return tensorBytes(value.tensor(), name);
     std::string out;
     protozero::pbf_writer writer(out);
+    const auto kindOf = [](const RuntimeValue& element) { return element.isTensor() ? 1 : element.sequence() ? 3 : element.map() ? 4 : 5; };
+    // SequenceProto and OptionalProto: 1 is the name, 2 the kind of the elements, and the elements stand in the field two above their kind.
+    const auto addHead = [&](int kind) {
+        if (!name.empty())
+            writer.add_string(1, name);
+        writer.add_int32(2, kind);
+    };
     const auto addElement = [&](const RuntimeValue& element) {
-        writer.add_bytes(element.isTensor() ? 3 : element.sequence() ? 5 : element.map() ? 6 : 7, valueBytes(element, {}));
+        writer.add_bytes(static_cast<protozero::pbf_tag_type>(kindOf(element) + 2), valueBytes(element, {}));
     };
     if (const auto* sequence = value.sequence()) {
+        addHead(sequence->elements.empty() ? 1 : kindOf(sequence->elements.front()));
         for (const RuntimeValue& element : sequence->elements)
             addElement(element);
     } else if (const auto* optional = value.optional(); optional && optional->hasValue) {
+        addHead(kindOf(optional->value));
         addElement(optional->value);
     } else if (const auto* map = value.map()) {
         out = mapBytes(*map);

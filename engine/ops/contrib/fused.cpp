@@ -113,6 +113,11 @@ ContribOutputs writeNhwcMaxPool(ContribBody& b) {
     return std::vector{b.transpose(pooled, channelsLast)};
 }
 
+/// The axis is an int32 of one element; negative ones count from the end of the result.
+ContribOutputs writeExpandDims(ContribBody& b) {
+    return std::vector{b.op("Unsqueeze", {b.in(0), b.op("Reshape", {b.cast(b.in(1), DType::Int64), b.ints({1})})})};
+}
+
 template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name) {
     return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .body = contribBody<write>};
 }
@@ -124,6 +129,7 @@ constexpr OpDef kOps[] = {
     row<writeFusedMatMul>("TransposeMatMul"),
     row<writeDynamicPads>("ConvTransposeWithDynamicPads"),
     row<writeNhwcMaxPool>("NhwcMaxPool"),
+    row<writeExpandDims>("ExpandDims"),
 };
 
 } // namespace

@@ -155,6 +155,11 @@ void tst_values::valueFileWrittenReadsBack() {
     sequence->elements = {tensor, tensor};
     QVERIFY(writeFile(path, valueBytes(RuntimeValue(std::shared_ptr<const RuntimeSequence>(sequence)), "s")));
     QCOMPARE(must(readValueFile(path, ValueType::sequence({}))).sequence()->elements.size(), 2U);
+    // onnx.proto: SequenceProto.name = 1, elem_type = 2 with TENSOR = 1; the onnx package reads nothing where elem_type is missing.
+    QCOMPARE(valueBytes(RuntimeValue(std::shared_ptr<const RuntimeSequence>(sequence)), "s").substr(0, 5), std::string("\x0a\x01s\x10\x01"));
+    auto optional = std::make_shared<RuntimeOptional>(RuntimeOptional{RuntimeValue(std::shared_ptr<const RuntimeSequence>(sequence)), true});
+    const std::string optionalBytes = valueBytes(RuntimeValue(std::shared_ptr<const RuntimeOptional>(optional)), {});
+    QCOMPARE(optionalBytes.substr(0, 3), std::string("\x10\x03\x2a")); // OptionalProto: elem_type = 2 with SEQUENCE = 3, sequence_value = 5
     ValueType mapType;
     mapType.kind = ValueType::Kind::Map;
     const RuntimeValue map(std::make_shared<const RuntimeMap>(RuntimeMap{Tensor::of<std::string>({2}, {"no", "yes"}), Tensor::of<float>({2}, {0.25F, 0.75F})}));

@@ -21,7 +21,7 @@ from onnx_in_torch import run_model
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "tests" / "data" / "samples"
 TARGETS = {"digits_mlp": "loss", "digits_cnn": "loss", "tiny_gpt": "loss", "control_flow": "root", "scan_filter": "smooth", "karate_gnn": "loss",
-           "rnn_loop": "loss", "two_tower": "loss"}
+           "rnn_loop": "loss", "two_tower": "loss", "cart_pole": "loss"}
 FORWARD_TOLERANCE = 2e-5    # float32 against double, of a value's largest entry; the longest sums have 256 terms
 
 

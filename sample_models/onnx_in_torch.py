@@ -74,21 +74,32 @@ def split(x, sizes=None, axis=0, num_outputs=None):
     return tuple(part.clone() for part in parts)
 
 
+def cumulative_sum(x, axis, exclusive=0, reverse=0):
+    assert not exclusive, "the exclusive sum is not written here"
+    axis = int(axis)
+    return torch.cumsum(x.flip(axis), axis).flip(axis) if reverse else torch.cumsum(x, axis)
+
+
+CAST_TYPES = {onnx.TensorProto.INT64: torch.int64, onnx.TensorProto.BOOL: torch.bool}    # floats stay double: see to_torch
+
+
 OPERATORS = {
     "Abs": torch.abs, "Add": torch.add, "BatchNormalization": batch_norm,
-    "Concat": lambda *x, axis: torch.cat(x, axis), "Conv": conv, "Cos": torch.cos,
+    "Cast": lambda x, to, saturate=1: x.to(CAST_TYPES[to]),
+    "Concat": lambda *x, axis: torch.cat(x, axis), "Conv": conv, "Cos": torch.cos, "CumSum": cumulative_sum,
     "Div": torch.div, "Dropout": lambda x, ratio=None, training=None: x.clone(),
     "Exp": torch.exp,
     "Expand": lambda x, shape: x.expand(torch.broadcast_shapes(x.shape, shape.tolist())).clone(),
     "Flatten": lambda x, axis=1: x.reshape(int(np.prod(x.shape[:axis])), -1), "Gather": gather,
     "Gelu": lambda x, approximate=b"none": F.gelu(x, approximate=approximate.decode()), "Gemm": gemm,
     "Greater": torch.gt, "Identity": torch.clone,
-    "LayerNormalization": layer_norm,
-    "MatMul": torch.matmul, "MaxPool": max_pool, "Mul": torch.mul,
+    "LayerNormalization": layer_norm, "Less": torch.lt, "Log": torch.log,
+    "MatMul": torch.matmul, "MaxPool": max_pool, "Mul": torch.mul, "Neg": torch.neg, "Not": torch.logical_not,
+    "Or": torch.logical_or,
     "Range": lambda start, limit, step: torch.arange(int(start), int(limit), int(step)),
     "ReduceMax": reduce(torch.amax), "ReduceMean": reduce(torch.mean), "ReduceSum": reduce(torch.sum),
     "Relu": F.relu, "Reshape": reshape, "Shape": lambda x, start=0, end=None: torch.tensor(x.shape[start:end]),
-    "Sin": torch.sin,
+    "Sigmoid": torch.sigmoid, "Sin": torch.sin,
     "Softmax": lambda x, axis=-1: torch.softmax(x, axis),
     "SoftmaxCrossEntropyLoss": cross_entropy,
     "Split": split, "Sqrt": torch.sqrt, "Squeeze": lambda x, axes: x.squeeze(tuple(axes.tolist())), "Sub": torch.sub,

@@ -27,6 +27,7 @@ QList<Sample> findSamples() {
         {"scan_filter", QObject::tr("Scan"), QObject::tr("Noisy measurements smoothed step by step, forward and backward in time. Step into the Scan, iteration by iteration.")},
         {"karate_gnn", QObject::tr("Graph network"), QObject::tr("A karate club splits in two: which friendships decide who goes where?")},
         {"rnn_loop", QObject::tr("Recurrent network"), QObject::tr("A Loop reads bits one by one and keeps their parity. Differentiate through time.")},
+        {"cart_pole", QObject::tr("Agent and world"), QObject::tr("A pole is balanced by policy gradients; the cart's physics are in the graph. Step through an episode.")},
         {"two_tower", QObject::tr("Pictures and names"), QObject::tr("Two towers bring digits and their English names together by cosine similarity.")},
     };
     QList<Sample> out;

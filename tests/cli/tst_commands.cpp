@@ -75,7 +75,7 @@ private slots:
     // expected.npz: onnxruntime 1.32.0, optimisations off (sample_models/README).
     void samplesEqualOnnxruntime_data() {
         QTest::addColumn<QString>("name");
-        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "control_flow", "scan_filter", "karate_gnn", "rnn_loop"})
+        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "control_flow", "scan_filter", "karate_gnn", "rnn_loop", "two_tower", "cart_pole"})
             QTest::newRow(name) << QString::fromLatin1(name);
     }
     void samplesEqualOnnxruntime() {
@@ -89,7 +89,7 @@ private slots:
     // gradients.npz: torch 2.15 in double (tests/data/samples/README.md). Sums of a few hundred terms: 1e-6 of the largest entry.
     void gradientsEqualTorch_data() {
         QTest::addColumn<QString>("name");
-        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "karate_gnn"})
+        for (const char* name : {"digits_cnn", "digits_mlp", "tiny_gpt", "karate_gnn", "two_tower", "cart_pole"})
             QTest::newRow(name) << QString::fromLatin1(name);
     }
     void gradientsEqualTorch() {

@@ -14,7 +14,7 @@ namespace {
 constexpr double kFloatTolerance = 5e-5;
 constexpr double kDoubleTolerance = 1e-10;
 
-const std::vector<std::string> kSamples = {"digits_mlp", "digits_cnn", "tiny_gpt", "control_flow", "scan_filter", "karate_gnn", "rnn_loop", "two_tower"};
+const std::vector<std::string> kSamples = {"digits_mlp", "digits_cnn", "tiny_gpt", "control_flow", "scan_filter", "karate_gnn", "rnn_loop", "two_tower", "cart_pole"};
 
 std::string sampleFile(const std::string& name, const std::string& file) {
     return std::string(NABLA_SAMPLE_MODELS) + "/" + name + "/" + file;

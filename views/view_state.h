@@ -23,10 +23,11 @@
 
 namespace nabla::views {
 
-/// One selection for all views: a node, a value, or nothing.
+/// One selection for all views: a node, a value with one of its elements or without, or nothing.
 struct Selection {
     engine::NodeId node;
     engine::ValueId value;
+    std::int64_t element = -1; ///< of the value, row-major; -1: none
     friend bool operator==(const Selection&, const Selection&) = default;
 };
 
@@ -81,6 +82,36 @@ struct ValueStats {
 /// Over all elements; non-finite ones are counted and left out of the rest.
 ValueStats valueStats(const engine::Tensor& tensor);
 
+/// One element of a value, and what is there.
+struct ElementPlace {
+    engine::ValueId value;
+    engine::NodeId producer;   ///< none: a graph input or a weight
+    std::int64_t element = 0;  ///< row-major
+    double number = 0;
+    engine::Shape shape;       ///< of the value
+    bool same(const ElementPlace& other) const { return value == other.value && element == other.element; }
+};
+
+/// One stop of the way back from an element that is not finite.
+struct TroubleStop {
+    ElementPlace at;
+    std::vector<ElementPlace> causes; ///< elements its node read that made it what it is; the next stop is the first of them
+    bool more = false;                ///< there are further causes
+    bool born = false;                ///< NaN here and in no cause; infinite here and every cause finite
+};
+
+/// Values of the main graph that are not finite, as far as they are computed.
+struct NumericTrouble {
+    ElementPlace first;               ///< the first NaN in order of execution; without NaN the first infinity
+    std::int64_t count = 0;           ///< elements of that value that are NaN (infinite)
+    std::size_t values = 0;           ///< that are not finite
+    bool backward = false;            ///< made by a backward step
+    bool born = false;                ///< a node made it out of values that had none; else it came in by an input or weight
+    std::vector<TroubleStop> walk;    ///< empty: not asked for
+    std::size_t birth = 0;            ///< the stop where the trouble begins
+    std::string error;                ///< why there is no walk
+};
+
 /// One element of a gradient, explained for the gradient pane.
 struct Explanation {
     engine::ChainRule rule;
@@ -108,6 +139,7 @@ struct ViewState {
     std::unordered_map<engine::ValueId, ValueStats> stats; ///< of values on the graph, for overlays (gradient norms)
     std::unordered_map<engine::ValueId, engine::ValueId> gradientOf; ///< forward value -> its cotangent, in a gradient state
     std::shared_ptr<const Explanation> explanation;
+    std::shared_ptr<const NumericTrouble> trouble; ///< null: every value that is there is finite
     std::shared_ptr<const TrainingState> training; ///< of this model, running or ended
     std::unordered_set<engine::NodeId> breakpoints;
     std::shared_ptr<const engine::Plan> plan; ///< of the last run or estimate, for the memory map

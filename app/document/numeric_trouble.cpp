@@ -36,6 +36,7 @@ NotFinite countNotFinite(const Tensor& t) {
 struct Finder {
     const Graph& graph;
     const ValueOf& valueOf;
+    const std::function<bool(ValueId)>& knownFinite;
     TroubleReport report;
     std::unordered_map<ValueId, std::size_t> rows; // into report.values
 
@@ -46,7 +47,7 @@ struct Finder {
     }
 
     void look(ValueId value, const Node* producer) {
-        if (!value || rows.contains(value))
+        if (!value || rows.contains(value) || (knownFinite && knownFinite(value)))
             return;
         const auto here = valueOf(value);
         if (!here || !here->isTensor() || !isFloat(here->tensor().dtype()))
@@ -88,8 +89,9 @@ const NotFinite* TroubleReport::firstInfinite() const {
     return it == values.end() ? nullptr : &*it;
 }
 
-Result<TroubleReport> findTrouble(const Graph& graph, const std::vector<NodeId>& order, const ValueOf& valueOf, const JobControl& job) {
-    Finder finder{graph, valueOf, {}, {}};
+Result<TroubleReport> findTrouble(const Graph& graph, const std::vector<NodeId>& order, const ValueOf& valueOf, const JobControl& job,
+    const std::function<bool(ValueId)>& knownFinite) {
+    Finder finder{graph, valueOf, knownFinite, {}, {}};
     for (const ValueId input : graph.inputs())
         finder.look(input, nullptr);
     graph.forEachValue([&](const Value& value) {

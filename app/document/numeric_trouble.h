@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,9 +46,9 @@ struct TroubleReport {
     const NotFinite* firstInfinite() const;
 };
 
-/// Looks at every float value of `order` (nodes in order of execution) that is there. Errors: Cancelled.
+/// Looks at every float value of `order` (nodes in order of execution) that is there, but those known to be finite. Errors: Cancelled.
 engine::Result<TroubleReport> findTrouble(const engine::Graph& graph, const std::vector<engine::NodeId>& order, const ValueOf& valueOf,
-    const engine::JobControl& job = {});
+    const engine::JobControl& job = {}, const std::function<bool(engine::ValueId)>& knownFinite = {});
 
 /// Goes back from one element, at each node to its first cause, until a graph input, a weight, or a node that read finite elements only.
 /// Influence is tried: the node runs again with the suspected elements alone in place. Errors: Cancelled; a value that is not there.

@@ -76,6 +76,7 @@ void Controller::showGraph(const HistoryStatePtr& state, std::uint32_t compared)
         m_state.step.reset();
         m_state.values.reset();
         m_state.stats.clear();
+        m_state.trouble.reset();
     }
     m_jobs.start<Analysed>(tr("Reading shapes"),
         [state](const JobControl& job) -> Result<Analysed> {

@@ -13,6 +13,7 @@
 #include "app/jobs/job_runner.h"
 #include "app/main_window/bodies.h"
 #include "app/main_window/training_run.h"
+#include "app/main_window/trouble.h"
 #include "engine/runtime/stepper.h"
 #include "views/view_state.h"
 
@@ -71,6 +72,8 @@ public Q_SLOTS:
     void leaveBodies(std::size_t depth);
     /// Explains dL/d(value[element]) of the gradient state shown, from the stepper's values; then checks the number.
     void explain(nabla::engine::ValueId value, qint64 element);
+    /// Walks back from the selected value that is not finite, else from the first one there is; selects where the trouble begins.
+    void findNonFinite();
     void toggleBreakpoint(nabla::engine::NodeId node);
     void saveAs(const QString& path); ///< the current state as ONNX
 
@@ -98,6 +101,7 @@ private:
     void applyShown(const engine::Graph& main, ShownGraph shown);
     void withStepper(const QString& title, std::function<engine::Result<std::string>(engine::Stepper&, const engine::JobControl&)> act);
     void applyStep(const Stepped& stepped, bool otherGraph);
+    bool takeTrouble(std::shared_ptr<const views::NumericTrouble> trouble); ///< whether it is another one
 
     JobRunner m_jobs;
     std::optional<Document> m_document;
@@ -106,6 +110,7 @@ private:
     std::uint32_t m_stepperState = 0;           ///< the history state it steps through
     QString m_recordingPath, m_sessionPath;
     std::size_t m_savedStates = 0;              ///< of the history; those of a file just opened count as saved
+    FiniteValues m_finite;                      ///< inputs, weights and large values of the stepper known to be finite
     BodyPath m_stepPath;                        ///< the bodies it stands in
     std::unique_ptr<TrainingRun> m_training;
     HistoryStatePtr m_trainedFrom;

@@ -15,6 +15,8 @@ struct Controller::Stepped {
     views::StepState step;
     std::shared_ptr<const views::ValueMap> values;
     std::unordered_map<ValueId, views::ValueStats> stats;
+    std::shared_ptr<const views::NumericTrouble> trouble;
+    FiniteValues finite;
     BodyPath path;                   ///< the bodies it stands in
     std::optional<ShownGraph> shown; ///< when another graph is to be shown
 };
@@ -90,10 +92,11 @@ void Controller::withStepper(const QString& title, std::function<Result<std::str
     auto oldStats = m_state.stats;
     auto oldLevels = m_state.step ? m_state.step->levels : std::vector<views::StepLevel>();
     m_jobs.start<Stepped>(title,
-        [state, existing, act = std::move(act), breakpoints = std::move(breakpoints), oldStats = std::move(oldStats), oldLevels = std::move(oldLevels), shownPath = m_state.bodies](const JobControl& job) -> Result<Stepped> {
+        [state, existing, act = std::move(act), breakpoints = std::move(breakpoints), oldStats = std::move(oldStats), oldLevels = std::move(oldLevels), shownPath = m_state.bodies, finite = m_finite](const JobControl& job) mutable -> Result<Stepped> {
             Stepped out;
             out.stepper = existing;
             if (!out.stepper) {
+                finite.clear();
                 NABLA_TRY(const Graph graph, legalized(state->graph));
                 NABLA_TRY(const NamedValues values, sampleInputs(graph));
                 NABLA_TRY(auto made, Stepper::create(graph, values, {}, kBudget));
@@ -105,6 +108,8 @@ void Controller::withStepper(const QString& title, std::function<Result<std::str
             auto values = std::make_shared<views::ValueMap>();
             NABLA_CHECK(gatherValues(*out.stepper, unchangedDepth(oldLevels, out.step.levels), oldStats, *values, out.stats));
             out.values = std::move(values);
+            NABLA_TRY(out.trouble, troubleOf(*out.stepper, state->graph, out.stats, finite, job));
+            out.finite = std::move(finite);
             out.path = pathOf(*out.stepper, state->graph);
             if (!samePath(out.path, shownPath)) // what is stepped through is what is shown
                 out.shown = analysed(state->graph, out.path, sampleBindings(state->graph));
@@ -133,9 +138,11 @@ void Controller::applyStep(const Stepped& stepped, bool otherGraph) {
     m_state.step = stepped.step;
     m_state.values = stepped.values;
     m_state.stats = stepped.stats;
+    m_finite = stepped.finite;
     Changes changes;
     changes.step = changes.values = true;
     changes.graph = otherGraph;
+    changes.problems = takeTrouble(stepped.trouble);
     // The selection follows the step that ran last; at the start of a body, the one that comes.
     if (const auto steps = views::shownSteps(m_state)) {
         const Node* node = m_state.graph.node(steps->position > 0 ? steps->last() : steps->level ? steps->next() : NodeId{});
@@ -223,6 +230,7 @@ void Controller::stopStepping() {
     m_state.stats.clear();
     Changes changes;
     changes.step = changes.values = true;
+    changes.problems = takeTrouble(nullptr);
     publish(changes);
 }
 

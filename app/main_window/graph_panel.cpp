@@ -263,6 +263,12 @@ void GraphPanel::rebuild(bool newGraph) {
         GraphViewOptions options;
         options.closed = closed;
         options.notYet = notYet.empty() ? nullptr : &notYet;
+        std::unordered_set<NodeId> withNan;
+        for (const auto& [id, stats] : state.stats) {
+            if (const engine::Value* value = stats.nan > 0 ? state.graph.value(id) : nullptr)
+                withNan.insert(value->producer);
+        }
+        options.withNan = &withNan;
         options.overlay = overlayKind == OverlayKind::None ? nullptr : &overlay;
         if (before) {
             options.other = &*before;

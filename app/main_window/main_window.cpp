@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include "app/main_window/start_page.h"
+#include "app/main_window/trouble_bar.h"
 #include "profiler/store/file_kind.h"
 #include "views/theme/fonts.h"
 #include "views/theme/icons.h"
@@ -105,11 +106,14 @@ MainWindow::MainWindow(views::ThemeSource& theme) : m_theme(theme) {
     m_errorBar->hide();
     connect(copy, &QToolButton::clicked, this, [this] { QApplication::clipboard()->setText(m_errorLabel->text()); });
     connect(close, &QToolButton::clicked, this, &MainWindow::hideError);
+    m_troubleBar = new TroubleBar(theme, this);
+    connect(m_troubleBar, &TroubleBar::findWanted, &m_controller, &Controller::findNonFinite);
     auto* centre = new QWidget(this);
     auto* column = new QVBoxLayout(centre);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_errorBar);
+    column->addWidget(m_troubleBar);
     column->addWidget(m_stack, 1);
     setCentralWidget(centre);
     makeActions();
@@ -264,8 +268,17 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
         facts << QString::fromStdString(state.step->note);
     m_facts->setText(facts.join("  ·  "));
     m_peak->setText(state.plan ? tr("peak %1, lower bound %2").arg(QString::fromStdString(views::formatBytes(state.plan->arena.arenaBytes)), QString::fromStdString(views::formatBytes(state.plan->arena.lowerBoundBytes))) : QString());
-    if (auto it = m_views.find("problems"); it != m_views.end())
-        it->second.first->setWindowTitle(state.problems.empty() ? tr("Problems") : tr("Problems (%1)").arg(state.problems.size()));
+    m_troubleBar->setState(state);
+    if (auto it = m_views.find("problems"); it != m_views.end()) {
+        const std::size_t problems = state.problems.size() + (state.trouble ? 1 : 0);
+        it->second.first->setWindowTitle(problems == 0 ? tr("Problems") : tr("Problems (%1)").arg(problems));
+        const bool walked = state.trouble && !state.trouble->walk.empty();
+        if (walked && !m_walked) {
+            it->second.first->raise();
+            m_views["inspector"].first->raise(); // the element is shown there
+        }
+        m_walked = walked;
+    }
     if (changes.timeline && state.timeline) {
         if (auto it = m_views.find("timeline"); it != m_views.end())
             it->second.first->raise();

@@ -19,6 +19,7 @@ class QToolButton;
 namespace nabla::app {
 
 class StartPage;
+class TroubleBar;
 
 /// The theme of the last session; the system's when there is none.
 views::ThemeKind savedTheme();
@@ -73,6 +74,8 @@ private:
     QStackedWidget* m_stack;
     StartPage* m_start;
     GraphPanel* m_panel;
+    TroubleBar* m_troubleBar;
+    bool m_walked = false; ///< the way back of the trouble is shown
     QWidget* m_errorBar;
     QLabel* m_errorLabel;
     QMap<QString, QAction*> m_actions;

@@ -59,6 +59,7 @@ void MainWindow::makeActions() {
     });
     add("continue", tr("&Continue"), "continue", QKeySequence(Qt::Key_F5), [this] { m_controller.continueForward(); });
     add("stop", tr("St&op"), "stop", QKeySequence(Qt::SHIFT | Qt::Key_F5), [this] { m_controller.stopStepping(); });
+    add("find_nonfinite", tr("&Find where NaN comes from"), "nan", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_N), [this] { m_controller.findNonFinite(); });
     add("breakpoint", tr("Toggle break&point"), "breakpoint", QKeySequence(Qt::Key_F9), [this] { m_controller.toggleBreakpoint(m_controller.state().selection.node); });
     add("differentiate", tr("&Differentiate"), "differentiate", QKeySequence(Qt::CTRL | Qt::Key_G), [this] { m_controller.differentiate(); });
     add("differentiate_by", tr("Differentiate &by…"), "differentiate", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G), [this] { chooseGradient(); });
@@ -129,7 +130,7 @@ void MainWindow::makeMenus() {
     QMenu* theme = view->addMenu(tr("&Theme"));
     for (const char* name : {"theme_light", "theme_dark", "theme_contrast"})
         theme->addAction(m_actions[name]);
-    menu(tr("&Run"), {"run", "-", "step", "back", "into", "out", "next_iteration", "previous_iteration", "continue", "stop", "-", "breakpoint", "-", "cancel"});
+    menu(tr("&Run"), {"run", "-", "step", "back", "into", "out", "next_iteration", "previous_iteration", "continue", "stop", "-", "breakpoint", "find_nonfinite", "-", "cancel"});
     menu(tr("&Differentiate"), {"differentiate", "differentiate_by", "-", "counterpart", "-", "train", "train_pause", "train_resume", "train_once", "train_stop"});
     menu(tr("&Passes"), {"passes"});
     menu(tr("Recor&d"), {"record"});
@@ -211,6 +212,7 @@ void MainWindow::updateActions() {
     const engine::Node* selected = m_controller.state().graph.node(m_controller.state().selection.node);
     m_actions["open_body"]->setEnabled(selected && !bodiesOf(m_controller.state().main(), *selected).empty());
     m_actions["stop"]->setEnabled(stepping || m_controller.jobs().busy());
+    m_actions["find_nonfinite"]->setEnabled(m_controller.state().trouble != nullptr);
     m_actions["breakpoint"]->setEnabled(static_cast<bool>(m_controller.state().selection.node));
     using Phase = views::TrainingState::Phase;
     const auto& training = m_controller.state().training;

@@ -105,6 +105,8 @@ std::int64_t readInt64(DType type, const std::byte* data, std::int64_t index) {
 }
 
 std::string readText(DType type, const std::byte* data, std::int64_t index) {
+    if (isFloat(type) && std::isnan(readDouble(type, data, index)))
+        return "nan"; // its sign says nothing, and depends on the processor
     switch (type) {
     case DType::String: return reinterpret_cast<const std::string*>(data)[index];
     case DType::Bool: return readInt64(type, data, index) ? "true" : "false";

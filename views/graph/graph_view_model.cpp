@@ -119,6 +119,7 @@ private:
             const int card = closedCard(closed);
             m_view.sceneOf[node.id] = card;
             SceneNode& cardNode = m_view.scene.nodes[static_cast<std::size_t>(card)];
+            cardNode.hasNan = cardNode.hasNan || (m_options.withNan && m_options.withNan->contains(node.id));
             if (m_mark.contains(node.id) && cardNode.diff == DiffState::None)
                 cardNode.diff = DiffState::Changed;
             return;
@@ -142,6 +143,7 @@ private:
             out.diff = mark->second;
         if (m_options.notYet && m_options.notYet->contains(node.id))
             out.notYet = true;
+        out.hasNan = m_options.withNan && m_options.withNan->contains(node.id);
         if (m_options.overlay)
             paintOverlay(out, node.id);
         return out;

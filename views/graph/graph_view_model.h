@@ -35,6 +35,8 @@ struct GraphViewOptions {
     const Overlay* overlay = nullptr;
     /// Stepping: nodes that have not run yet.
     const std::unordered_set<engine::NodeId>* notYet = nullptr;
+    /// Nodes with NaN among their outputs.
+    const std::unordered_set<engine::NodeId>* withNan = nullptr;
 };
 
 /// A scene that still wants a layout, with the way back from scene nodes to the graph.

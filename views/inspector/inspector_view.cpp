@@ -163,6 +163,11 @@ QWidget* InspectorView::makeValuesPage() {
     m_valueNote = new QLabel(page);
     m_valueNote->setWordWrap(true);
     m_valueNote->setFont(Fonts::from(QApplication::font()).caption);
+    m_elementNote = new QLabel(page);
+    m_elementNote->setObjectName("inspectorElement");
+    m_elementNote->setFont(Fonts::from(QApplication::font()).mono);
+    m_elementNote->setTextFormat(Qt::PlainText);
+    m_elementNote->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_histogram = new HistogramWidget(themeSource(), page);
     m_plane = new PlaneWidget(themeSource(), page);
     m_planeIndex = new QSpinBox(page);
@@ -182,7 +187,7 @@ QWidget* InspectorView::makeValuesPage() {
     layout->addWidget(m_attributes);
     layout->addWidget(sectionLabel(tr("Inputs and outputs"), page));
     layout->addWidget(m_ports);
-    for (QWidget* widget : std::initializer_list<QWidget*>{m_valueTitle, m_valueNote, m_histogram, m_planeRow, m_plane, m_values})
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_valueTitle, m_valueNote, m_histogram, m_planeRow, m_plane, m_elementNote, m_values})
         layout->addWidget(widget);
     layout->addStretch();
     connect(m_ports, &QTableWidget::cellClicked, this, [this](int row, int) {
@@ -278,19 +283,28 @@ void InspectorView::showValue() {
     m_planeIndex->setRange(0, static_cast<int>(std::clamp<std::int64_t>(planes - 1, 0, 1'000'000)));
     m_planeIndex->setSuffix(tr(" of %1").arg(planes));
     m_planeRow->setVisible(planes > 1 && tensor.defined());
+    if (m_model.element >= 0)
+        m_planeIndex->setValue(static_cast<int>(elementAt(tensor, m_model.element).plane));
     showNumbers();
 }
 
 void InspectorView::showNumbers() {
     const engine::Tensor& tensor = m_model.value.tensor();
     const std::int64_t plane = m_planeIndex->value();
-    m_plane->setPlane(tensor, plane, m_model.stats);
     m_values->clear();
+    m_elementNote->hide();
     if (!tensor.defined()) {
+        m_plane->setPlane(tensor, plane, m_model.stats);
         m_values->setVisible(false);
         return;
     }
-    const auto rows = valueRows(tensor, plane, kRows, kColumns);
+    ElementAt first; // of the table; moved only as far as the selected element needs
+    if (const ElementAt at = elementAt(tensor, std::max<std::int64_t>(0, m_model.element)); m_model.element >= 0 && at.plane == plane) {
+        first.row = std::max<std::int64_t>(0, at.row - static_cast<std::int64_t>(kRows) + 1);
+        first.column = std::max<std::int64_t>(0, at.column - static_cast<std::int64_t>(kColumns) + 1);
+    }
+    m_plane->setPlane(tensor, plane, m_model.stats, m_model.element);
+    const auto rows = valueRows(tensor, plane, kRows, kColumns, first);
     m_values->setVisible(!rows.empty());
     m_values->setRowCount(static_cast<int>(rows.size()));
     m_values->setColumnCount(rows.empty() ? 0 : static_cast<int>(rows.front().size()));
@@ -304,6 +318,23 @@ void InspectorView::showNumbers() {
     }
     m_values->resizeColumnsToContents();
     fitHeight(m_values);
+    markElement(first);
+}
+
+/// The selected element in words and in the table, which begins at `first`.
+void InspectorView::markElement(const ElementAt& first) {
+    const engine::Tensor& tensor = m_model.value.tensor();
+    if (m_model.element < 0)
+        return;
+    const ElementAt at = elementAt(tensor, m_model.element);
+    if (at.plane != m_planeIndex->value())
+        return;
+    QString words = QStringLiteral("%1 = %2").arg(q(engine::elementText(m_model.element, tensor.shape())), q(tensor.asText(m_model.element).substr(0, 60)));
+    if (first.row > 0 || first.column > 0)
+        words += tr("   (table from row %1, column %2)").arg(first.row).arg(first.column);
+    m_elementNote->setText(words);
+    m_elementNote->show();
+    m_values->setCurrentCell(static_cast<int>(at.row - first.row), static_cast<int>(at.column - first.column));
 }
 
 } // namespace nabla::views

@@ -33,11 +33,12 @@ private:
     void showPorts();
     void showValue();
     void showNumbers();
+    void markElement(const ElementAt& first);
     static void fillPairs(QTableWidget* table, const std::vector<std::pair<std::string, std::string>>& rows);
 
     InspectorModel m_model;
     engine::NodeId m_node;
-    QLabel *m_tile, *m_title, *m_subtitle, *m_empty, *m_valueTitle, *m_valueNote, *m_attributesTitle;
+    QLabel *m_tile, *m_title, *m_subtitle, *m_empty, *m_valueTitle, *m_valueNote, *m_elementNote, *m_attributesTitle;
     QTabWidget* m_tabs;
     QTableWidget *m_attributes, *m_ports, *m_values, *m_cost, *m_origin;
     HistogramWidget* m_histogram;

@@ -121,6 +121,8 @@ void addValue(const ViewState& state, InspectorModel& model) {
             model.stats = it->second;
         else if (tensor.elementCount() <= kWholeStats)
             model.stats = valueStats(tensor);
+        if (model.shown == state.selection.value && state.selection.element < tensor.elementCount())
+            model.element = state.selection.element;
     } else if (!model.value.absent()) {
         model.valueNote = previewText(model.value);
     } else {
@@ -164,14 +166,21 @@ InspectorModel inspectorModel(const ViewState& state) {
     return model;
 }
 
-std::vector<std::vector<std::string>> valueRows(const Tensor& tensor, std::int64_t plane, std::size_t rows, std::size_t columns) {
+ElementAt elementAt(const Tensor& tensor, std::int64_t element) {
+    const std::size_t rank = tensor.rank();
+    const std::int64_t width = std::max<std::int64_t>(1, rank >= 1 ? tensor.dim(rank - 1) : 1);
+    const std::int64_t height = std::max<std::int64_t>(1, rank >= 2 ? tensor.dim(rank - 2) : 1);
+    return {element / (width * height), element / width % height, element % width};
+}
+
+std::vector<std::vector<std::string>> valueRows(const Tensor& tensor, std::int64_t plane, std::size_t rows, std::size_t columns, const ElementAt& first) {
     std::vector<std::vector<std::string>> out;
     const std::size_t rank = tensor.rank();
     const std::int64_t width = rank >= 1 ? tensor.dim(rank - 1) : 1;
     const std::int64_t height = rank >= 2 ? tensor.dim(rank - 2) : 1;
-    for (std::int64_t r = 0; r < std::min<std::int64_t>(height, static_cast<std::int64_t>(rows)); ++r) {
+    for (std::int64_t r = first.row; r < std::min<std::int64_t>(height, first.row + static_cast<std::int64_t>(rows)); ++r) {
         std::vector<std::string> row;
-        for (std::int64_t c = 0; c < std::min<std::int64_t>(width, static_cast<std::int64_t>(columns)); ++c) {
+        for (std::int64_t c = first.column; c < std::min<std::int64_t>(width, first.column + static_cast<std::int64_t>(columns)); ++c) {
             const std::int64_t index = (plane * height + r) * width + c;
             if (index >= tensor.elementCount())
                 break;

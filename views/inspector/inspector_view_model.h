@@ -32,13 +32,21 @@ struct InspectorModel {
     std::string valueNote;    ///< why there are no numbers: "not computed yet: run or step"
     std::optional<ValueStats> stats;
     engine::RuntimeValue value;
+    std::int64_t element = -1; ///< selected one of the value; -1: none
     engine::ValueId gradient; ///< cotangent of the shown value, in a gradient state
 };
 
 /// Empty title: nothing selected.
 InspectorModel inspectorModel(const ViewState& state);
 
-/// Elements of the innermost two dimensions from a given leading index on, as text; rows × columns at most.
-std::vector<std::vector<std::string>> valueRows(const engine::Tensor& tensor, std::int64_t plane, std::size_t rows, std::size_t columns);
+/// Where an element stands: plane, and row and column in it.
+struct ElementAt {
+    std::int64_t plane = 0, row = 0, column = 0;
+};
+ElementAt elementAt(const engine::Tensor& tensor, std::int64_t element);
+
+/// Elements of the innermost two dimensions from a given leading index on, as text; rows × columns at most, from `first` on.
+std::vector<std::vector<std::string>> valueRows(
+    const engine::Tensor& tensor, std::int64_t plane, std::size_t rows, std::size_t columns, const ElementAt& first = {});
 
 } // namespace nabla::views

@@ -71,8 +71,9 @@ PlaneWidget::PlaneWidget(const ThemeSource& theme, QWidget* parent) : QWidget(pa
     connect(&theme, &ThemeSource::changed, this, qOverload<>(&QWidget::update));
 }
 
-void PlaneWidget::setPlane(const engine::Tensor& tensor, std::int64_t plane, const std::optional<ValueStats>& stats) {
+void PlaneWidget::setPlane(const engine::Tensor& tensor, std::int64_t plane, const std::optional<ValueStats>& stats, std::int64_t marked) {
     m_tensor = tensor;
+    m_marked = marked;
     m_plane = plane;
     m_stats = stats;
     setVisible(tensor.defined() && tensor.elementCount() > 1 && stats.has_value());
@@ -121,6 +122,12 @@ void PlaneWidget::paintEvent(QPaintEvent*) {
             const double t = largest > 0 ? x / largest : 0;
             painter.fillRect(cell, hasSign ? theme.healthAt(t) : theme.heatAt(t));
         }
+    }
+    const std::int64_t offset = m_marked - g.base;
+    if (m_marked >= 0 && offset >= 0 && offset / g.stride < g.rows && offset % g.stride < g.columns) {
+        painter.setPen(QPen(theme.focus, 2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(QRectF(static_cast<double>(offset % g.stride) * size, static_cast<double>(offset / g.stride) * size, std::max(size - 1, 4.0), std::max(size - 1, 4.0)));
     }
 }
 

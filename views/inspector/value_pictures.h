@@ -27,7 +27,8 @@ private:
 class PlaneWidget : public QWidget {
 public:
     explicit PlaneWidget(const ThemeSource& theme, QWidget* parent = nullptr);
-    void setPlane(const engine::Tensor& tensor, std::int64_t plane, const std::optional<ValueStats>& stats);
+    /// `marked`: an element with an outline; -1 = none.
+    void setPlane(const engine::Tensor& tensor, std::int64_t plane, const std::optional<ValueStats>& stats, std::int64_t marked = -1);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -43,7 +44,7 @@ private:
 
     const ThemeSource& m_theme;
     engine::Tensor m_tensor;
-    std::int64_t m_plane = 0;
+    std::int64_t m_plane = 0, m_marked = -1;
     std::optional<ValueStats> m_stats;
 };
 

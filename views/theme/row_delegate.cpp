@@ -72,6 +72,7 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
         rect.adjust(2, 0, 0, 0);
     }
     const int tile = 16;
+    rect.adjust(index.data(kIndentRole).toInt() * tile, 0, 0, 0);
     if (const QVariant kind = index.data(kKindRole); kind.isValid()) {
         paintGlyphTile(*painter, QRectF(rect.left(), rect.center().y() - tile / 2 + 1, tile, tile),
             static_cast<OperatorKind>(kind.toInt()), theme);

@@ -18,6 +18,7 @@ enum RowRole {
     kMarkRole, ///< QString token of a signal at the left edge: "step", "error", "warning", "ok", "info", "added",
                ///< "removed", "changed"
     kStrongRole, ///< bool: semibold
+    kIndentRole, ///< int: levels below the row above in a plain list
 };
 
 /// Paints one- and two-line rows by the design's sizes (24 and 38 px at the 12 px font).

@@ -24,6 +24,7 @@ Result<void> convert(const ConvertOptions& options, Context& context) {
     }
     ExportOptions exportOptions;
     exportOptions.opset = options.opset;
+    exportOptions.typeOf = [graph](ValueId id) { return types(graph)->of(id); };
     exportOptions.job = context.job;
     NABLA_CHECK(saveOnnx(graph, options.output, exportOptions));
     if (context.json)

@@ -1,11 +1,12 @@
 // Jacobian-vector and Hessian-vector products on the command line.
 #include "app/cli/directional.h"
 
-#include <cmath>
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "app/cli/derivative_output.h"
 #include "app/document/document.h"
 #include "app/document/values_io.h"
 #include "engine/autodiff/hvp.h"
@@ -65,11 +66,22 @@ Result<void> addDirections(
     NamedValues given;
     if (!options.direction.empty()) {
         NABLA_TRY(given, readValues(options.direction, forward, Side::Gradients));
+        if (given.empty())
+            return usageError("{}: holds no direction of a value of this model", options.direction);
+    }
+    for (const auto& [name, direction] : given) {
+        const auto isIt = [&](ValueId value) { return forward.value(value)->name == name; };
+        if (std::none_of(made.wrt.begin(), made.wrt.end(), isIt))
+            return usageError("{}: holds a direction of \"{}\", which is not differentiated by: name it in --wrt", options.direction, name);
     }
     for (const ValueId value : made.wrt) {
         const std::string& name = forward.value(value)->name;
         const std::string& extra = made.graph.value(made.directionOf.at(value))->name;
         if (const auto it = given.find(name); it != given.end()) {
+            const auto at = inputs.find(name);
+            const Shape shape = at != inputs.end() ? at->second.tensor().shape() : forward.value(value)->constant ? forward.value(value)->constant->shape() : it->second.tensor().shape();
+            if (it->second.tensor().shape() != shape) // it would broadcast
+                return usageError("direction of \"{}\" is {}, and the value is {}", name, toString(it->second.tensor().shape()), toString(shape));
             inputs[extra] = it->second;
             continue;
         }
@@ -83,26 +95,6 @@ Result<void> addDirections(
     return {};
 }
 
-void print(const Directional& made, const NamedValues& results, std::string_view mode, Context& context) {
-    nlohmann::json list = nlohmann::json::array(), notes = nlohmann::json::array();
-    for (const auto& [name, output] : made.results) {
-        const Tensor& t = results.at(name).tensor();
-        double sum = 0;
-        for (std::int64_t i = 0; i < t.elementCount(); ++i)
-            sum += t.asDouble(i) * t.asDouble(i);
-        if (context.json)
-            list.push_back({{"name", name}, {"dtype", nabla::engine::name(t.dtype())}, {"shape", t.shape()}, {"l2", std::sqrt(sum)}});
-        else
-            context.print(fmt::format("{}: {}{}  norm {:.6g}", name, nabla::engine::name(t.dtype()), toString(t.shape()), std::sqrt(sum)));
-    }
-    for (const Diagnostic& note : made.notes) {
-        notes.push_back(note.message);
-        context.say("note: " + note.message);
-    }
-    if (context.json)
-        context.printJson(nlohmann::json{{"schema", 1}, {"mode", mode}, {mode == "hvp" ? "products" : "tangents", list}, {"notes", notes}});
-}
-
 } // namespace
 
 Result<void> directionalDerivatives(const ExecutionOptions& execution, const DirectionalOptions& options, Context& context) {
@@ -112,6 +104,7 @@ Result<void> directionalDerivatives(const ExecutionOptions& execution, const Dir
     if (!options.save.empty()) {
         ExportOptions exportOptions;
         exportOptions.opset = options.opset;
+        exportOptions.typeOf = [graph = made.graph](ValueId id) { return types(graph)->of(id); };
         exportOptions.job = context.job;
         NABLA_CHECK(saveOnnx(made.graph, options.save, exportOptions));
         context.say("graph of the derivative written to " + options.save);
@@ -128,7 +121,8 @@ Result<void> directionalDerivatives(const ExecutionOptions& execution, const Dir
     }
     if (!options.outputs.empty())
         NABLA_CHECK(writeValues(options.outputs, results, order));
-    print(made, results, options.mode == DirectionalMode::Hvp ? "hvp" : "forward", context);
+    const bool isHvp = options.mode == DirectionalMode::Hvp;
+    printDerivatives(order, results, isHvp ? "hvp" : "forward", isHvp ? "products" : "tangents", made.notes, context);
     return {};
 }
 

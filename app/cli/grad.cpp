@@ -1,16 +1,22 @@
 // grad FILE: gradients by the joint graph, optionally checked, stored, or saved as a model.
-#include <cmath>
+#include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "app/cli/derivative_output.h"
 #include "app/cli/directional.h"
 #include "app/cli/execution_options.h"
+#include "app/cli/jacobian.h"
 #include "app/cli/verbs.h"
 #include "app/document/compare.h"
 #include "app/document/document.h"
 #include "app/document/gradient_check.h"
+#include "app/document/gradient_trouble.h"
 #include "app/document/values_io.h"
 #include "engine/exporters/exporter.h"
+#include "engine/graph/graph_editor.h"
 #include "engine/tensor/element.h"
 
 namespace nabla::app::cli {
@@ -33,6 +39,12 @@ Result<void> addCotangents(const GradVerbOptions& options, const Graph& forward,
     if (!options.cotangents.empty()) {
         NABLA_TRY(given, readValues(options.cotangents, forward, Side::OutputCotangents));
     }
+    for (const auto& [name, cotangent] : given) {
+        const bool isUsed = std::any_of(joint.cotangentInput.begin(), joint.cotangentInput.end(),
+            [&](const auto& entry) { return joint.graph.value(entry.first)->name == name; });
+        if (!isUsed)
+            return usageError("{}: holds a cotangent of \"{}\", which is not differentiated: name it in --of", options.cotangents, name);
+    }
     NABLA_TRY(SessionOptions sessionOptions, options.session());
     std::optional<NamedValues> outputs;
     for (const auto& [output, extra] : joint.cotangentInput) {
@@ -43,7 +55,12 @@ Result<void> addCotangents(const GradVerbOptions& options, const Graph& forward,
             continue;
         }
         if (!outputs) {
-            NABLA_TRY(const auto plain, Session::create(forward, sessionOptions));
+            GraphEditor editor(forward); // a value inside may be differentiated, too
+            std::vector<ValueId> wanted;
+            for (const auto& [value, input] : joint.cotangentInput)
+                wanted.push_back(value);
+            editor.setOutputs(std::move(wanted));
+            NABLA_TRY(const auto plain, Session::create(editor.finish(), sessionOptions));
             NABLA_TRY(outputs, plain->run(inputs, context.job));
         }
         const Tensor& shape = outputs->at(name).tensor();
@@ -56,49 +73,74 @@ Result<void> addCotangents(const GradVerbOptions& options, const Graph& forward,
     return {};
 }
 
-Result<void> compareGradients(const GradVerbOptions& options, const Graph& forward, const NamedValues& gradients, Context& context) {
-    NABLA_TRY(const NamedValues expected, readValues(options.grads, forward, Side::Gradients));
+/// A cotangent of another shape would broadcast and pass for the right one.
+Result<void> checkShapes(const JointGraph& joint, const NamedValues& inputs, const NamedValues& results) {
+    for (const auto& [output, extra] : joint.cotangentInput) {
+        const std::string& name = joint.graph.value(output)->name;
+        const auto made = results.find(name);
+        const Tensor& cotangent = inputs.at(joint.graph.value(extra)->name).tensor();
+        if (made != results.end() && made->second.tensor().shape() != cotangent.shape())
+            return usageError("cotangent of \"{}\" is {}, and the output is {}", name, toString(cotangent.shape()), toString(made->second.tensor().shape()));
+    }
+    return {};
+}
+
+/// What to differentiate by: as asked; with --grads alone, the defaults and whatever else the file expects.
+Result<std::vector<std::string>> namesOfWrt(const GradVerbOptions& options, const Graph& forward, const NamedValues& expected) {
+    if (!options.wrt.empty() || expected.empty())
+        return options.wrt;
+    std::vector<std::string> names;
+    std::set<std::string> taken;
+    for (const ValueId value : defaultWrt(forward)) {
+        if (taken.insert(forward.value(value)->name).second)
+            names.push_back(forward.value(value)->name);
+    }
+    for (const auto& [name, value] : expected) {
+        if (taken.insert(name).second)
+            names.push_back(name);
+    }
+    return names;
+}
+
+/// The file and the gradients must name each other: a check that leaves one out would say nothing about it.
+Result<void> matchExpected(const GradVerbOptions& options, const NamedValues& expected) {
+    if (expected.empty())
+        return usageError("{}: holds no gradient of this model", options.grads);
+    for (const auto& [name, value] : expected) {
+        if (!options.wrt.empty() && std::find(options.wrt.begin(), options.wrt.end(), name) == options.wrt.end())
+            return usageError("{}: expects a gradient of \"{}\", which is not asked for: name it in --wrt, or leave --wrt out", options.grads, name);
+    }
+    for (const std::string& name : options.wrt) {
+        if (!expected.contains(name))
+            return usageError("{}: holds no gradient of \"{}\", which --wrt asks for", options.grads, name);
+    }
+    return {};
+}
+
+Result<void> compareGradients(const GradVerbOptions& options, const NamedValues& expected, const NamedValues& gradients, Context& context) {
     std::optional<Error> first;
-    std::size_t compared = 0;
-    for (const auto& [name, gradient] : gradients) {
-        const auto it = expected.find(name);
-        if (it == expected.end())
-            continue;
-        ++compared;
-        const auto difference = compareValues(it->second, gradient, {options.rtol, options.atol, options.ofMax});
+    for (const auto& [name, value] : expected) {
+        const auto it = gradients.find(name);
+        if (it == gradients.end())
+            return Error{ErrorKind::Check, fmt::format("{}: expects a gradient of \"{}\", which was not computed", options.grads, name)};
+        const auto difference = compareValues(value, it->second, {options.rtol, options.atol, options.ofMax});
         const std::string text = difference ? difference->text : difference.error().message();
         if (difference)
             context.say(fmt::format("{}: largest difference {:.3g}, {:.3g} of the largest entry", name, difference->largest, difference->largestOfMax));
         if (!text.empty() && !first)
             first = Error{ErrorKind::Check, fmt::format("gradient of \"{}\": {}", name, text)};
     }
-    if (compared == 0)
-        return usageError("{}: holds no gradient of this model", options.grads);
+    std::vector<std::string> others;
+    for (const auto& [name, gradient] : gradients) {
+        if (!expected.contains(name))
+            others.push_back(name);
+    }
+    if (!others.empty())
+        context.say(fmt::format("not compared, since {} holds none: {}", options.grads, fmt::join(others, ", ")));
     if (first)
         return *first;
-    context.say(fmt::format("{} gradients equal within tolerance", compared));
+    context.say(fmt::format("{} gradients equal within tolerance", expected.size()));
     return {};
-}
-
-void printGradients(const NamedValues& gradients, const JointGraph& joint, Context& context) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const auto& [name, value] : gradients) {
-        const Tensor& t = value.tensor();
-        double sum = 0;
-        for (std::int64_t i = 0; i < t.elementCount(); ++i)
-            sum += t.asDouble(i) * t.asDouble(i);
-        if (context.json)
-            list.push_back({{"name", name}, {"dtype", nabla::engine::name(t.dtype())}, {"shape", t.shape()}, {"l2", std::sqrt(sum)}});
-        else
-            context.print(fmt::format("{}: {}{}  norm {:.6g}", name, nabla::engine::name(t.dtype()), toString(t.shape()), std::sqrt(sum)));
-    }
-    nlohmann::json notes = nlohmann::json::array();
-    for (const Diagnostic& note : joint.notes) {
-        notes.push_back(note.message);
-        context.say("note: " + note.message);
-    }
-    if (context.json)
-        context.printJson(nlohmann::json{{"schema", 1}, {"gradients", list}, {"notes", notes}});
 }
 
 Result<void> alongDirection(const GradVerbOptions& options, Context& context) {
@@ -108,18 +150,34 @@ Result<void> alongDirection(const GradVerbOptions& options, Context& context) {
     return directionalDerivatives(options, {mode, options.of, options.wrt, options.direction, options.outputs, options.save, options.opset}, context);
 }
 
+Result<void> matrices(const GradVerbOptions& options, Context& context) {
+    if (!options.cotangents.empty() || !options.grads.empty() || !options.direction.empty() || options.check)
+        return usageError("--cotangents, --grads and --check belong to --mode reverse, --direction to forward and hvp");
+    const auto mode = options.mode == "hessian" ? MatrixMode::Hessian : MatrixMode::Jacobian;
+    return derivativeMatrices(options, {mode, options.of, options.wrt, options.outputs, options.save, options.opset}, context);
+}
+
 Result<void> gradient(const GradVerbOptions& options, Context& context) {
+    if (options.mode == "jacobian" || options.mode == "hessian")
+        return matrices(options, context);
     if (options.mode != "reverse")
         return alongDirection(options, context);
     if (!options.direction.empty())
         return usageError("--direction belongs to --mode forward and --mode hvp");
     NABLA_TRY(const SessionOptions sessionOptions, options.session());
     NABLA_TRY(const Graph forward, options.open(context));
-    NABLA_TRY(const HistoryState state, differentiate(forward, options.of, options.wrt, GradOptions::Cotangents::Inputs, context.job));
+    NamedValues expected;
+    if (!options.grads.empty()) {
+        NABLA_TRY(expected, readValues(options.grads, forward, Side::Gradients));
+        NABLA_CHECK(matchExpected(options, expected));
+    }
+    NABLA_TRY(const std::vector<std::string> wrt, namesOfWrt(options, forward, expected));
+    NABLA_TRY(const HistoryState state, differentiate(forward, options.of, wrt, GradOptions::Cotangents::Inputs, context.job));
     const JointGraph& joint = *state.joint;
     if (!options.save.empty()) {
         ExportOptions exportOptions;
         exportOptions.opset = options.opset;
+        exportOptions.typeOf = [graph = joint.graph](ValueId id) { return types(graph)->of(id); };
         NABLA_CHECK(saveOnnx(joint.graph, options.save, exportOptions));
         context.say("joint graph written to " + options.save);
     }
@@ -127,6 +185,7 @@ Result<void> gradient(const GradVerbOptions& options, Context& context) {
     NABLA_TRY(NamedValues inputs, options.values(forward));
     NABLA_CHECK(addCotangents(options, forward, joint, inputs, context));
     NABLA_TRY(const NamedValues results, session->run(inputs, context.job).in(options.file));
+    NABLA_CHECK(checkShapes(joint, inputs, results));
     NamedValues gradients;
     std::vector<std::string> order;
     for (const ValueId id : joint.wrt) {
@@ -137,14 +196,17 @@ Result<void> gradient(const GradVerbOptions& options, Context& context) {
     if (!options.outputs.empty())
         NABLA_CHECK(writeValues(options.outputs, gradients, order));
     if (!options.grads.empty())
-        NABLA_CHECK(compareGradients(options, forward, gradients, context));
+        NABLA_CHECK(compareGradients(options, expected, gradients, context));
     if (options.check) {
         NABLA_TRY(const GradientCheck checked, checkGradients(forward, joint, inputs, context.job));
         context.say(checked.text);
         if (!checked.passed)
             return Error{ErrorKind::Check, checked.text};
     }
-    printGradients(gradients, joint, context);
+    std::vector<Diagnostic> notes = joint.notes;
+    NABLA_TRY(const std::vector<Diagnostic> warnings, gradientTrouble(joint, inputs, results, sessionOptions, context.job));
+    notes.insert(notes.end(), warnings.begin(), warnings.end());
+    printDerivatives(order, gradients, options.mode, "gradients", notes, context);
     return {};
 }
 
@@ -156,8 +218,8 @@ void addGrad(::CLI::App& app, Context& context) {
     addExecution(*verb, *options);
     verb->add_option("--of", options->of, "outputs to differentiate (default: every float output)")->delimiter(',');
     verb->add_option("--wrt", options->wrt, "values to differentiate by (default: float inputs and weights)")->delimiter(',');
-    verb->add_option("--mode", options->mode, "reverse: gradients; forward: Jacobian times direction; hvp: Hessian times direction")
-        ->check(::CLI::IsMember({"reverse", "forward", "hvp"}))->capture_default_str();
+    verb->add_option("--mode", options->mode, "reverse: gradients; forward: Jacobian times direction; hvp: Hessian times direction; jacobian, hessian: whole")
+        ->check(::CLI::IsMember({"reverse", "forward", "hvp", "jacobian", "hessian"}))->capture_default_str();
     verb->add_option("--direction", options->direction, "direction of --mode forward and hvp, by the value's name (.npz or folder; default: ones)");
     verb->add_option("--cotangents", options->cotangents, "cotangents of the outputs (.npz or folder; default: ones)");
     verb->add_option("--outputs", options->outputs, "write the gradients, by the value's name");

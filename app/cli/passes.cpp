@@ -62,9 +62,11 @@ Result<void> passes(const PassesOptions& options, Context& context) {
         NABLA_CHECK(writeFile(options.report, html ? reportHtml(records, options.file) : reportJson(records, options.file).dump(1)));
     }
     if (!options.save.empty()) {
+        const Graph saved = records.empty() ? document.chosen()->graph : records.back().after;
         ExportOptions exportOptions;
         exportOptions.opset = options.opset;
-        NABLA_CHECK(saveOnnx(records.empty() ? document.chosen()->graph : records.back().after, options.save, exportOptions));
+        exportOptions.typeOf = [saved](ValueId id) { return types(saved)->of(id); };
+        NABLA_CHECK(saveOnnx(saved, options.save, exportOptions));
     }
     for (const PassRecord& record : records) {
         if (record.error)

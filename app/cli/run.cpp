@@ -44,10 +44,13 @@ Result<void> check(const RunOptions& options, const Graph& graph, const NamedVal
     NABLA_TRY(const NamedValues expected, readValues(options.expected, graph, Side::Outputs));
     nlohmann::json report = nlohmann::json::array();
     std::optional<Error> first;
+    std::vector<std::string> others;
     for (const std::string& name : order) {
         const auto it = expected.find(name);
-        if (it == expected.end())
+        if (it == expected.end()) {
+            others.push_back(name);
             continue;
+        }
         const auto difference = compareValues(it->second, outputs.at(name), {options.rtol, options.atol, options.ofMax});
         const std::string text = difference ? difference->text : difference.error().message();
         report.push_back({{"output", name}, {"equal", difference && text.empty()}, {"text", text},
@@ -59,9 +62,11 @@ Result<void> check(const RunOptions& options, const Graph& graph, const NamedVal
             first = Error{ErrorKind::Check, fmt::format("output \"{}\" {}{}", name, difference ? "differs: " : "", text)};
     }
     if (context.json)
-        context.printJson(nlohmann::json{{"schema", 1}, {"equal", !first.has_value()}, {"outputs", report}});
+        context.printJson(nlohmann::json{{"schema", 1}, {"equal", !first.has_value()}, {"outputs", report}, {"not_compared", others}});
     if (report.empty())
         return usageError("{}: holds none of the outputs {}", options.expected, fmt::join(order, ", "));
+    if (!others.empty())
+        context.say(fmt::format("not compared, since {} holds none: {}", options.expected, fmt::join(others, ", ")));
     if (first && !context.json)
         return *first;
     if (first) // the report is the one object on stdout

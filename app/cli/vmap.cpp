@@ -14,6 +14,7 @@ struct VmapVerbOptions {
     std::string file, output;
     std::vector<std::string> over;
     std::int64_t opset = 0;
+    bool wholeScan = false;
 };
 
 Result<void> mapOverBatch(const VmapVerbOptions& options, Context& context) {
@@ -21,9 +22,12 @@ Result<void> mapOverBatch(const VmapVerbOptions& options, Context& context) {
     NABLA_TRY(const Graph graph, legalized(document.chosen()->graph));
     VmapOptions vmapOptions;
     NABLA_TRY(vmapOptions.over, valuesByName(graph, options.over));
+    vmapOptions.form = options.wholeScan ? VmapOptions::Form::WholeScan : VmapOptions::Form::NodeByNode;
+    vmapOptions.job = context.job;
     NABLA_TRY(const VmapGraph mapped, vmap(graph, vmapOptions).in(options.file));
     ExportOptions exportOptions;
     exportOptions.opset = options.opset;
+    exportOptions.typeOf = [graph = mapped.graph](ValueId id) { return types(graph)->of(id); };
     exportOptions.job = context.job;
     NABLA_CHECK(saveOnnx(mapped.graph, options.output, exportOptions));
     nlohmann::json notes = nlohmann::json::array();
@@ -46,6 +50,7 @@ void addVmap(::CLI::App& app, Context& context) {
     verb->add_option("FILE", options->file, "model file")->required();
     verb->add_option("--over", options->over, "inputs that get a batch axis; the others are shared")->delimiter(',')->required();
     verb->add_option("-o,--output", options->output, "file to write")->required();
+    verb->add_flag("--scan", options->wholeScan, "the whole graph as the body of one Scan, one example after another");
     verb->add_option("--opset", options->opset, "opset of the result");
     verb->callback([options, &context] {
         if (auto result = mapOverBatch(*options, context); !result)

@@ -94,6 +94,8 @@ struct CaseRun {
         NABLA_TRY(const auto session, Session::create(graph, options));
         NABLA_TRY(const NamedValues inputs, readValues(set, graph, Side::Inputs));
         NABLA_TRY(const NamedValues expected, readValues(set, graph, Side::Outputs));
+        if (expected.empty())
+            return Error{ErrorKind::Check, fmt::format("{}: no output_K.pb to compare with", set.filename().string())};
         NABLA_TRY(const NamedValues actual, session->run(inputs, job));
         if (!writeTo.empty()) {
             std::vector<std::string> order;
@@ -119,6 +121,8 @@ struct CaseRun {
         NABLA_TRY(const NamedValues cotangents, readValues(set, graph, Side::OutputCotangents));
         NABLA_TRY(const NamedValues expected, readValues(set, graph, Side::Gradients));
         NABLA_TRY(NamedValues inputs, readValues(set, graph, Side::Inputs));
+        if (cotangents.empty() || expected.empty())
+            return Error{ErrorKind::Check, fmt::format("{}: no {} to check gradients with", set.filename().string(), expected.empty() ? "grad_input_K.pb" : "grad_output_K.pb")};
         std::vector<std::string> of, wrt;
         for (const auto& [name, value] : cotangents)
             of.push_back(name);

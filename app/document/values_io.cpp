@@ -51,7 +51,25 @@ SideNames sideNames(const Graph& graph, Side side) {
     return out;
 }
 
-Result<NamedValues> readFolder(const fs::path& path, const Graph& graph, const SideNames& names) {
+/// Errors (Usage): a file `prefix`K.pb with K beyond the values of the side.
+Result<void> refuseBeyond(const fs::path& path, const SideNames& names) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+        const std::string file = entry.path().filename().string();
+        if (!file.starts_with(names.file) || entry.path().extension() != ".pb")
+            continue;
+        const std::string digits = entry.path().stem().string().substr(names.file.size());
+        if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
+            continue;
+        if (digits.size() > 9 || static_cast<std::size_t>(std::stoul(digits)) >= names.ids.size())
+            return usageError("{}: {} belongs to nothing: the model has {} such values", path.string(), file, names.ids.size());
+    }
+    return {};
+}
+
+Result<NamedValues> readFolder(const fs::path& path, const Graph& graph, const SideNames& names, Side side) {
+    if (side != Side::Inputs)
+        NABLA_CHECK(refuseBeyond(path, names));
     NamedValues out;
     for (std::size_t i = 0; i < names.ids.size(); ++i) {
         const fs::path file = path / fmt::format("{}{}.pb", names.file, i);
@@ -75,6 +93,7 @@ Result<NamedValues> readArchive(const fs::path& path, const Graph& graph, const 
         if (it == arrays.end())
             continue;
         Tensor tensor = std::move(it->second);
+        arrays.erase(it);
         // NumPy has no bfloat16 and its kin: such inputs come as float32.
         const DType declared = value.declared.elementType;
         if (side == Side::Inputs && value.declared.isTensor() && declared != DType::Undefined && tensor.dtype() != declared && bitWidth(declared) > 0
@@ -83,11 +102,13 @@ Result<NamedValues> readArchive(const fs::path& path, const Graph& graph, const 
         }
         out[value.name] = RuntimeValue(std::move(tensor));
     }
-    if (side == Side::Gradients) {
+    if (side == Side::Gradients || side == Side::OutputCotangents) {
         graph.forEachValue([&](const Value& value) {
-            if (const auto it = arrays.find(value.name); it != arrays.end() && !out.contains(value.name))
-                out[value.name] = RuntimeValue(it->second);
+            if (auto entry = arrays.extract(value.name); !entry.empty() && !out.contains(value.name))
+                out[value.name] = RuntimeValue(std::move(entry.mapped()));
         });
+        if (!arrays.empty())
+            return usageError("{}: \"{}\" names no value of the model", path.string(), arrays.begin()->first.substr(0, 200));
     }
     return out;
 }
@@ -97,7 +118,7 @@ Result<NamedValues> readArchive(const fs::path& path, const Graph& graph, const 
 Result<NamedValues> readValues(const fs::path& path, const Graph& graph, Side side) {
     const SideNames names = sideNames(graph, side);
     std::error_code error;
-    NABLA_TRY(NamedValues out, fs::is_directory(path, error) ? readFolder(path, graph, names) : readArchive(path, graph, names, side));
+    NABLA_TRY(NamedValues out, fs::is_directory(path, error) ? readFolder(path, graph, names, side) : readArchive(path, graph, names, side));
     if (out.empty() && !names.ids.empty() && side != Side::Gradients && side != Side::OutputCotangents && !fs::is_directory(path, error)) {
         std::vector<std::string> wanted;
         for (const ValueId id : names.ids)

@@ -10,8 +10,9 @@ namespace nabla::app {
 
 enum class Side : std::uint8_t { Inputs, Outputs, Gradients, OutputCotangents };
 
-/// Values of one side of `graph`, keyed by value name. Keys of an npz that name nothing on that side are left out, except for Gradients, which
-/// may name any value. Errors (Read): the file; (Usage): nothing in it belongs to this model.
+/// Values of one side of `graph`, keyed by value name. Gradients and OutputCotangents may name any value. Keys of an npz that name nothing on the side
+/// of Inputs or Outputs are left out. Errors (Read): the file; (Usage): nothing in it belongs to this model; an entry of Gradients or OutputCotangents
+/// that names no value, or a file of a folder that counts beyond the side (Inputs excepted), since a check or a direction would silently lack it.
 engine::Result<engine::NamedValues> readValues(const std::filesystem::path& path, const engine::Graph& graph, Side side);
 /// To an .npz by value name, or a folder of TensorProto files when `path` has no extension `.npz`.
 engine::Result<void> writeValues(const std::filesystem::path& path, const engine::NamedValues& values, const std::vector<std::string>& order);

@@ -33,13 +33,7 @@ Result<void> requireFloat(const Graph& graph, const TypeMap& typeMap, ValueId va
 }
 
 Result<std::vector<ValueId>> chooseOf(const Graph& graph, const TypeMap& typeMap, const GradOptions& options) {
-    std::vector<ValueId> chosen = options.of;
-    if (chosen.empty()) {
-        for (const ValueId output : graph.outputs()) {
-            if (isFloatTensor(typeMap.of(output)) && std::find(chosen.begin(), chosen.end(), output) == chosen.end())
-                chosen.push_back(output);
-        }
-    }
+    const std::vector<ValueId> chosen = options.of.empty() ? defaultOf(graph) : options.of;
     for (const ValueId value : chosen)
         NABLA_CHECK(requireFloat(graph, typeMap, value, "gradient of"));
     if (chosen.empty())
@@ -48,17 +42,7 @@ Result<std::vector<ValueId>> chooseOf(const Graph& graph, const TypeMap& typeMap
 }
 
 Result<std::vector<ValueId>> chooseWrt(const Graph& graph, const TypeMap& typeMap, const GradOptions& options) {
-    std::vector<ValueId> chosen = options.wrt;
-    if (chosen.empty()) {
-        for (const ValueId input : graph.inputs()) {
-            if (isFloatTensor(typeMap.of(input)))
-                chosen.push_back(input);
-        }
-        graph.forEachValue([&](const Value& value) {
-            if (graph.constant(value.id) && isDifferentiable(value.constant->dtype()) && value.constant->rank() >= 1)
-                chosen.push_back(value.id);
-        });
-    }
+    const std::vector<ValueId> chosen = options.wrt.empty() ? defaultWrt(graph) : options.wrt;
     for (const ValueId value : chosen)
         NABLA_CHECK(requireFloat(graph, typeMap, value, "gradient with respect to"));
     return chosen;
@@ -210,6 +194,30 @@ private:
 };
 
 } // namespace
+
+std::vector<ValueId> defaultOf(const Graph& graph) {
+    const std::shared_ptr<const TypeMap> typeMap = types(graph);
+    std::vector<ValueId> chosen;
+    for (const ValueId output : graph.outputs()) {
+        if (isFloatTensor(typeMap->of(output)) && std::find(chosen.begin(), chosen.end(), output) == chosen.end())
+            chosen.push_back(output);
+    }
+    return chosen;
+}
+
+std::vector<ValueId> defaultWrt(const Graph& graph) {
+    const std::shared_ptr<const TypeMap> typeMap = types(graph);
+    std::vector<ValueId> chosen;
+    for (const ValueId input : graph.inputs()) {
+        if (isFloatTensor(typeMap->of(input)))
+            chosen.push_back(input);
+    }
+    graph.forEachValue([&](const Value& value) {
+        if (graph.constant(value.id) && isDifferentiable(value.constant->dtype()) && value.constant->rank() >= 1)
+            chosen.push_back(value.id);
+    });
+    return chosen;
+}
 
 Result<JointGraph> grad(const Graph& graph, const GradOptions& options) {
     if (graph.info().dialect != "onnx" || (graph.opset("") > 0 && graph.opset("") != newestOpset("")))

@@ -27,6 +27,11 @@ struct JointGraph {
     std::vector<Diagnostic> notes; ///< paths that were cut, with the reason
 };
 
+/// What an empty `of` stands for: every float output, each once.
+std::vector<ValueId> defaultOf(const Graph& graph);
+/// What an empty `wrt` stands for: every float input, then every float initializer of rank >= 1.
+std::vector<ValueId> defaultWrt(const Graph& graph);
+
 /// The graph must be legalized (newest opset, functions are fine). A wrt value that no path reaches gets zeros and a
 /// note. Errors (Run): an operator without a rule, by node; (Usage): a value that is not there or not float.
 Result<JointGraph> grad(const Graph& graph, const GradOptions& options);

@@ -13,7 +13,8 @@ namespace nabla::engine {
 struct ExportOptions {
     std::int64_t opset = 0; ///< 0 = the graph's own
     JobControl job;
-    /// Types of values for which the file declares none: outputs that a pass made. `types(graph)->of` from engine/analysis fits.
+    /// Types of values for which the file declares none: outputs that a pass made, and for another opset every value between, which may have to be
+    /// of a type that the older operator takes. `types(graph)->of` from engine/analysis fits.
     std::function<ValueType(ValueId)> typeOf = {};
     bool weightsBeside = false; ///< initializers of 1 KiB and more in `<file>.data`, whatever their size
 };

@@ -10,6 +10,7 @@ namespace nabla::engine {
 std::span<const Kernel> matMulKernels();
 std::span<const Kernel> convKernels();
 std::span<const Kernel> softmaxAndPoolKernels();
+std::span<const Kernel> logSoftmaxKernels();
 std::span<const Kernel> maxPoolKernels();
 std::span<const Kernel> elementwiseKernels();
 std::span<const Kernel> treeKernels();

@@ -19,6 +19,7 @@ std::vector<const Kernel*> listKernels() {
     append(matMulKernels());
     append(convKernels());
     append(softmaxAndPoolKernels());
+    append(logSoftmaxKernels());
     append(maxPoolKernels());
     append(elementwiseKernels());
     append(treeKernels());

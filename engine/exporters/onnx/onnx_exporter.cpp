@@ -39,7 +39,7 @@ Result<OnnxWriteOptions> writeOptions(const Graph& graph, const ExportOptions& o
     OnnxWriteOptions out;
     out.typeOf = options.typeOf;
     if (options.opset != 0 && options.opset != graph.opset("")) {
-        NABLA_CHECK(checkOpsetChange(graph, options.opset));
+        NABLA_CHECK(checkOpsetChange(graph, options.opset, options.typeOf));
         out.opset = options.opset;
     }
     return out;

@@ -1,12 +1,15 @@
 // Whether a graph may be written under another opset as it is.
 #pragma once
 
+#include <functional>
+
 #include "engine/graph/graph.h"
 
 namespace nabla::engine {
 
-/// Fine when every operator of ai.onnx in the graph, its bodies and functions has one definition at both opsets. Errors (Run) name the first
-/// node that has not: it must be lifted first, or there is no older form.
-Result<void> checkOpsetChange(const Graph& graph, std::int64_t opset);
+/// Fine when every node of ai.onnx in the graph, its bodies and functions is right as it stands in both opsets: its operator has one definition
+/// there, or the versions (13 and later) differ only in what the node does not use (types, attributes, operator's upgrade rules). `typeOf` knows
+/// types that the graph does not declare; may be empty. Errors (Run) name the first node that is not, and why.
+Result<void> checkOpsetChange(const Graph& graph, std::int64_t opset, const std::function<ValueType(ValueId)>& typeOf);
 
 } // namespace nabla::engine

@@ -31,9 +31,8 @@ dnnl::pooling_forward::primitive_desc pooling(
         window.dilations, window.padsBegin, window.padsEnd);
 }
 
-SoftmaxPrimitive softmax(SoftmaxKind kind, const Desc& x, int axis) {
-    const auto algorithm = kind == SoftmaxKind::Log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
-    return SoftmaxPrimitive(dnnl::softmax_forward::primitive_desc(engine(), kInference, algorithm, x, x, axis));
+dnnl::softmax_forward softmax(const Desc& x, int axis) {
+    return dnnl::softmax_forward::primitive_desc(engine(), kInference, dnnl::algorithm::softmax_accurate, x, x, axis);
 }
 
 #else
@@ -63,9 +62,7 @@ dnnl::pooling_forward::primitive_desc pooling(
         engine()};
 }
 
-SoftmaxPrimitive softmax(SoftmaxKind kind, const Desc& x, int axis) {
-    if (kind == SoftmaxKind::Log)
-        return dnnl::logsoftmax_forward({{kInference, x, axis}, engine()});
+dnnl::softmax_forward softmax(const Desc& x, int axis) {
     return dnnl::softmax_forward({{kInference, x, axis}, engine()});
 }
 

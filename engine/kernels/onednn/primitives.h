@@ -17,14 +17,7 @@ dnnl::convolution_forward::primitive_desc convolution(
 dnnl::pooling_forward::primitive_desc pooling(
     dnnl::algorithm algorithm, const Desc& x, const Desc& y, const Dims& kernel, const WindowDims& window);
 
-/// Softmax or its logarithm along one axis.
-enum class SoftmaxKind : std::uint8_t { Plain, Log };
-#if DNNL_VERSION_MAJOR >= 3
-using SoftmaxPrimitive = dnnl::softmax_forward;
-SoftmaxPrimitive softmax(SoftmaxKind kind, const Desc& x, int axis);
-#else
-using SoftmaxPrimitive = dnnl::primitive;
-SoftmaxPrimitive softmax(SoftmaxKind kind, const Desc& x, int axis);
-#endif
+/// Softmax along one axis.
+dnnl::softmax_forward softmax(const Desc& x, int axis);
 
 } // namespace nabla::engine::onednn

@@ -1,5 +1,5 @@
 // Softmax and average pooling by oneDNN. Max pooling is not taken from it: its vector code loses NaN, which a person
-// looking for one must see.
+// looking for one must see. Nor is LogSoftmax (log_softmax.cpp).
 #include <algorithm>
 
 #include "engine/kernels/families.h"
@@ -42,8 +42,7 @@ Result<std::unique_ptr<KernelState>> prepareSoftmax(const KernelQuery& q) {
         const Dims dims = *floatDims(q.inputs[0]);
         auto state = std::make_unique<UnaryState>();
         const auto axis = static_cast<int>(*normalizeAxis(q.node.intAttribute("axis", -1), dims.size()));
-        state->primitive
-            = softmax(q.node.opType == "LogSoftmax" ? SoftmaxKind::Log : SoftmaxKind::Plain, plain(dims), axis);
+        state->primitive = softmax(plain(dims), axis);
         state->x = Operand(plain(dims), plain(dims), Operand::Use::Input);
         state->y = Operand(plain(dims), plain(dims), Operand::Use::Output);
         state->outputShape = *q.inputs[0].concreteShape();
@@ -107,12 +106,6 @@ Result<std::unique_ptr<KernelState>> preparePooling(const KernelQuery& q) {
 constexpr Kernel kKernels[] = {
     {.name = "onednn.softmax",
         .opType = "Softmax",
-        .domain = "",
-        .accepts = acceptsSoftmax,
-        .prepare = prepareSoftmax,
-        .run = run},
-    {.name = "onednn.logsoftmax",
-        .opType = "LogSoftmax",
         .domain = "",
         .accepts = acceptsSoftmax,
         .prepare = prepareSoftmax,

@@ -115,6 +115,7 @@ private:
 
     const OnnxWriteOptions& m_options;
     std::int64_t m_irVersion;
+    const NameScope* m_scope = nullptr; ///< of the graph around the one being written
 };
 
 /// A value that somebody reads and nobody makes would be a broken file.
@@ -132,6 +133,18 @@ Result<void> checkMade(const Graph& graph) {
             return runError("\"{}\" has no elements and is made by no node: the model cannot be written", value->name.substr(0, 200));
     }
     return {};
+}
+
+/// Only a graph with bodies in it has to tell its names.
+std::unordered_set<std::string> namesIfBodies(const Graph& graph, const Names& names) {
+    bool any = false;
+    graph.forEachNode([&](const Node& node) { any = any || !node.bodies().empty(); });
+    std::unordered_set<std::string> out;
+    for (const auto& [value, name] : names) {
+        if (any)
+            out.insert(name);
+    }
+    return out;
 }
 
 void GraphWriter::writeValueInfo(Writer& w, protozero::pbf_tag_type field, const Value& value, const std::string& name, ValueType type) const {
@@ -248,7 +261,10 @@ Result<void> GraphWriter::writeNode(Writer& w, const Graph& graph, const Node& n
 
 Result<void> GraphWriter::write(Writer& w, const Graph& graph, const std::vector<std::string>& captures, bool isMain) {
     NABLA_CHECK(checkMade(graph));
-    const Names names = writtenNames(graph, captures);
+    const Names names = writtenNames(graph, captures, m_scope);
+    const NameScope* const around = m_scope;
+    const NameScope own{around, namesIfBodies(graph, names)};
+    m_scope = &own;
     Result<void> result;
     graph.forEachNode([&](const Node& node) {
         if (!result)
@@ -256,6 +272,7 @@ Result<void> GraphWriter::write(Writer& w, const Graph& graph, const std::vector
         Writer message(w, 1);
         result = writeNode(message, graph, node, names);
     });
+    m_scope = around;
     NABLA_CHECK(std::move(result));
     addText(w, 2, graph.name());
     graph.forEachValue([&](const Value& value) {
@@ -299,6 +316,8 @@ Result<void> GraphWriter::writeFunction(Writer& w, const Function& function) {
     const Graph& body = *function.body;
     NABLA_CHECK(checkMade(body));
     const Names names = writtenNames(body, {});
+    const NameScope own{nullptr, namesIfBodies(body, names)};
+    m_scope = &own;
     w.add_bytes(1, function.name);
     for (const ValueId id : body.inputs())
         w.add_bytes(4, names.at(id));
@@ -313,6 +332,7 @@ Result<void> GraphWriter::writeFunction(Writer& w, const Function& function) {
         Writer message(w, 7);
         result = writeNode(message, body, node, names);
     });
+    m_scope = nullptr;
     NABLA_CHECK(std::move(result));
     addText(w, 8, function.doc);
     writeOpsets(w, 9, body.info().opsets, m_options.opset);
@@ -331,21 +351,27 @@ Result<void> GraphWriter::writeFunction(Writer& w, const Function& function) {
 
 } // namespace
 
-Names writtenNames(const Graph& graph, const std::vector<std::string>& captures) {
+Names writtenNames(const Graph& graph, const std::vector<std::string>& captures, const NameScope* outer) {
     Names names;
     names.reserve(graph.valueCount());
     std::unordered_set<std::string> taken(captures.begin(), captures.end());
     for (std::size_t k = 0; k < captures.size(); ++k)
         names[graph.captures()[k]] = captures[k];
-    if (!captures.empty())
+    if (!captures.empty() || outer)
         graph.forEachValue([&](const Value& value) { taken.insert(value.name); });
-    const std::unordered_set<std::string> outer(captures.begin(), captures.end());
+    const NameScope kept{nullptr, {captures.begin(), captures.end()}};
+    const NameScope visible{outer, kept.names};
     graph.forEachValue([&](const Value& value) {
         if (names.contains(value.id))
             return;
         std::string name = value.name;
-        for (int suffix = 2; outer.contains(value.name) && !taken.insert(name = value.name + "_" + std::to_string(suffix)).second;)
-            ++suffix;
+        const bool isFormal = !value.producer && !value.constant; // hides the outer one, which programs bear and some files do
+        if (isFormal ? kept.has(value.name) : visible.has(value.name)) {
+            int suffix = 2;
+            do
+                name = value.name + "_" + std::to_string(suffix++);
+            while (visible.has(name) || !taken.insert(name).second);
+        }
         names.emplace(value.id, std::move(name));
     });
     return names;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -34,9 +35,17 @@ Result<std::string> writeOnnxGraph(const Graph& graph);
 /// A TensorProto.
 std::string writeOnnxTensor(const Tensor& tensor, std::string_view name = {});
 
-/// The name every value of a graph is written under. captures: outer names, one per formal capture, which they keep; values of the graph itself
-/// that bear such a name get a suffix.
-std::unordered_map<ValueId, std::string> writtenNames(const Graph& graph, const std::vector<std::string>& captures);
+/// The names written in a graph and in those around it.
+struct NameScope {
+    const NameScope* outer = nullptr;
+    std::unordered_set<std::string> names;
+    bool has(const std::string& name) const { return names.contains(name) || (outer && outer->has(name)); }
+};
+
+/// The name every value of a graph is written under. captures: outer names, one per formal capture, which they keep. Other values of the graph that
+/// bear such a name get a suffix, and so do initializers and outputs of nodes that bear any in `outer`: ONNX forbids a body to make a name again that
+/// is visible from outside, and onnxruntime refuses such a model.
+std::unordered_map<ValueId, std::string> writtenNames(const Graph& graph, const std::vector<std::string>& captures, const NameScope* outer = nullptr);
 /// The format version that came with an opset of ai.onnx.
 std::int64_t irVersionFor(std::int64_t opset);
 

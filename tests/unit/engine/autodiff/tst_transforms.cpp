@@ -1,9 +1,5 @@
 // jvp, hvp and vmap: closed forms, u . (J v) = (vjp u) . v on every case of tests/data/grad, vmap as a loop over examples.
 #include <cmath>
-#include <fstream>
-#include <random>
-
-#include <nlohmann/json.hpp>
 
 #include <QTest>
 
@@ -11,14 +7,11 @@
 #include "engine/autodiff/hvp.h"
 #include "engine/autodiff/jvp.h"
 #include "engine/autodiff/vmap.h"
-#include "engine/importers/importer.h"
-#include "engine/passes/pass.h"
-#include "engine/runtime/session.h"
 #include "engine/schema/text_form.h"
-#include "tests/unit/engine/ops/onnx_case.h"
+#include "tests/unit/engine/autodiff/transform_cases.h"
 
 using namespace nabla::engine;
-namespace fs = std::filesystem;
+using namespace nabla::tests;
 
 namespace {
 
@@ -26,89 +19,10 @@ namespace {
     const auto variable = (__VA_ARGS__);                                                                               \
     QVERIFY2(variable, variable ? "" : variable.error().message().c_str())
 
-fs::path casesFolder() {
-    return fs::path(NABLA_TEST_DATA) / "grad";
-}
-
-Result<NamedValues> run(const Graph& graph, const NamedValues& inputs) {
-    SessionOptions options;
-    options.mode = ExecutorMode::Eager;
-    options.inDouble = true;
-    options.threads = 1;
-    options.optimisedKernels = false;
-    NABLA_TRY(const auto session, Session::create(graph, options));
-    return session->run(inputs);
-}
-
-std::string nameOf(const Graph& graph, ValueId id) {
-    return graph.value(id)->name;
-}
-
-ValueId named(const Graph& graph, std::string_view name) {
-    ValueId found;
-    graph.forEachValue([&](const Value& value) {
-        if (value.name == name)
-            found = value.id;
-    });
-    return found;
-}
-
-Tensor randomLike(const Tensor& like, std::mt19937_64& random) {
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    std::vector<double> values(static_cast<std::size_t>(like.elementCount()));
-    for (double& each : values)
-        each = uniform(random);
-    return Tensor::of<double>(like.shape(), values);
-}
-
-double dot(const Tensor& a, const Tensor& b) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < a.elementCount(); ++i)
-        sum += a.asDouble(i) * b.asDouble(i);
-    return sum;
-}
-
-/// What a sum of products may lose: each term to rounding of the rules, so relative to their sizes rather than to the sum.
-double sizeOf(const Tensor& a, const Tensor& b) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < a.elementCount(); ++i)
-        sum += std::abs(a.asDouble(i) * b.asDouble(i));
-    return sum;
-}
-
-struct Case {
-    Graph graph;
-    NamedValues inputs;
-    std::vector<ValueId> of, wrt;
-};
-
-Result<Case> load(const fs::path& folder) {
-    ImportContext context;
-    NABLA_TRY(const Model model, openModel(folder / "model.onnx", context));
-    Case result;
-    NABLA_TRY(result.graph, legalized(model.graph));
-    const fs::path data = folder / "test_data_set_0";
-    for (std::size_t i = 0; i < result.graph.inputs().size(); ++i) {
-        const ValueId input = result.graph.inputs()[i];
-        if (const fs::path file = data / fmt::format("input_{}.pb", i); fs::exists(file))
-            result.inputs[nameOf(result.graph, input)] = nabla::tests::readTensorFile(file);
-        if (fs::exists(data / fmt::format("grad_input_{}.pb", i)))
-            result.wrt.push_back(input);
-    }
-    for (std::size_t i = 0; i < result.graph.outputs().size(); ++i) {
-        if (fs::exists(data / fmt::format("grad_output_{}.pb", i)))
-            result.of.push_back(result.graph.outputs()[i]);
-    }
-    return result;
-}
-
 void addCases() {
     QTest::addColumn<QString>("name");
-    const auto index = nlohmann::json::parse(std::ifstream(casesFolder() / "index.json"));
-    for (const auto& entry : index.at("cases")) {
-        const std::string name = entry.at("name");
+    for (const std::string& name : gradCaseNames())
         QTest::newRow(name.c_str()) << QString::fromStdString(name);
-    }
 }
 
 void compareElements(const NamedValues& values, const std::string& name, const std::vector<double>& expected) {
@@ -139,7 +53,7 @@ private slots:
         QCOMPARE(outputs.size(), std::size_t{2});
         QCOMPARE(nameOf(forward->graph, outputs[1]), std::string("tangent:y"));
         KEEP(values,
-            run(forward->graph,
+            runInDouble(forward->graph,
                 {{"a", doubles({0.5, 1})}, {"b", doubles({2, -3})}, {"tangent:a", doubles({1, 0.25})},
                     {"tangent:b", doubles({-1, 4})}}));
         // d(sin(a) b) = cos(a) b da + sin(a) db
@@ -150,7 +64,7 @@ private slots:
     void hvpOfACubicIsSixXTimesV() {
         KEEP(graph, parseGraphText("g (double[2] x) => (double[2] y) { s = Mul (x, x) y = Mul (s, x) }"));
         KEEP(second, hvp(*graph, {}));
-        KEEP(values, run(second->graph, {{"x", doubles({0.5, -2})}, {"direction:x", doubles({3, 1})}}));
+        KEEP(values, runInDouble(second->graph, {{"x", doubles({0.5, -2})}, {"direction:x", doubles({3, 1})}}));
         compareElements(*values, "hvp:x", {6 * 0.5 * 3, 6 * -2.0});
         compareElements(*values, "grad:x", {3 * 0.25, 3 * 4.0});
     }
@@ -165,14 +79,14 @@ private slots:
         const std::string second = nameOf(twice->graph, twice->tangentInput.at(options.wrt[0]));
         const std::string result = nameOf(twice->graph, twice->tangentOf.at(options.of[0]));
         KEEP(values,
-            run(twice->graph, {{"x", doubles({0.3, 2})}, {"tangent:x", doubles({1, 2})}, {second, doubles({5, 1})}}));
+            runInDouble(twice->graph, {{"x", doubles({0.3, 2})}, {"tangent:x", doubles({1, 2})}, {second, doubles({5, 1})}}));
         compareElements(*values, result, {-std::sin(0.3) * 5, -std::sin(2.0) * 2});
     }
 
     void forwardIsTheTransposeOfReverse_data() { addCases(); }
     void forwardIsTheTransposeOfReverse() {
         QFETCH(QString, name);
-        KEEP(loaded, load(casesFolder() / name.toStdString()));
+        KEEP(loaded, loadGradCase(gradCasesFolder() / name.toStdString()));
         KEEP(forward, jvp(loaded->graph, {loaded->of, loaded->wrt, {}}));
         GradOptions reverseOptions;
         reverseOptions.of = loaded->of;
@@ -183,7 +97,7 @@ private slots:
         for (const auto& [value, input] : forward->tangentInput)
             inputs[nameOf(forward->graph, input)]
                 = randomLike(loaded->inputs.at(nameOf(loaded->graph, value)).tensor(), random);
-        KEEP(tangents, run(forward->graph, inputs));
+        KEEP(tangents, runInDouble(forward->graph, inputs));
         NamedValues backInputs = loaded->inputs;
         double left = 0, right = 0, size = 1e-3;
         for (const auto& [value, tangent] : forward->tangentOf) {
@@ -194,7 +108,7 @@ private slots:
             left += dot(u, jv);
             size += sizeOf(u, jv);
         }
-        KEEP(gradients, run(reverse->graph, backInputs));
+        KEEP(gradients, runInDouble(reverse->graph, backInputs));
         for (const auto& [value, input] : forward->tangentInput) {
             const Tensor& g = gradients->at(nameOf(reverse->graph, reverse->gradientOf.at(value))).tensor();
             const Tensor& v = inputs.at(nameOf(forward->graph, input)).tensor();
@@ -227,7 +141,7 @@ private slots:
         const NamedValues shared{{"w", doubles({1, -2, 3})}};
         NamedValues all = shared;
         all["x"] = Tensor::of<double>({4, 2, 3}, x);
-        KEEP(batch, run(mapped->graph, all));
+        KEEP(batch, runInDouble(mapped->graph, all));
         const Tensor& y = batch->at("y").tensor();
         QCOMPARE(y.shape(), (Shape{4, 2}));
         QCOMPARE(batch->at("k").tensor().shape(), (Shape{4, 3}));
@@ -235,7 +149,7 @@ private slots:
             NamedValues one = shared;
             const auto first = x.begin() + static_cast<std::ptrdiff_t>(6 * example);
             one["x"] = Tensor::of<double>({2, 3}, std::vector<double>(first, first + 6));
-            KEEP(single, run(*graph, one));
+            KEEP(single, runInDouble(*graph, one));
             for (std::int64_t i = 0; i < 2; ++i)
                 QCOMPARE(y.asDouble(static_cast<std::int64_t>(example) * 2 + i), single->at("y").tensor().asDouble(i));
         }
@@ -252,14 +166,14 @@ private slots:
         options.over = {named(joint->graph, "x")};
         KEEP(each, vmap(joint->graph, options));
         const NamedValues inputs{{"x", Tensor::of<double>({2, 2}, std::vector<double>{1, 2, 3, 4})}, {"w", doubles({0.5, -1})}};
-        KEEP(perExample, run(each->graph, inputs));
+        KEEP(perExample, runInDouble(each->graph, inputs));
         compareElements(*perExample, "grad:w", {2 * 1 * 0.5, 2 * 4 * -1.0, 2 * 9 * 0.5, 2 * 16 * -1.0}); // 2 x^2 w
         VmapOptions over;
         over.over = {named(*graph, "x")};
         KEEP(mapped, vmap(*graph, over));
         ones.wrt = {named(mapped->graph, "w")};
         KEEP(back, grad(mapped->graph, ones));
-        KEEP(summed, run(back->graph, inputs));
+        KEEP(summed, runInDouble(back->graph, inputs));
         compareElements(*summed, "grad:w", {2 * (1 + 9) * 0.5, 2 * (4 + 16) * -1.0});
     }
 

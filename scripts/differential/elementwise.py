@@ -30,6 +30,7 @@ def unary(g):
 def activation(g):
     kind = g.type(g.schema.inputs[0].type_str)
     x = g.values(kind, g.shape(), scale=3.0, special=0.1)
+    g.case.floor = {"float16": 2e-3, "bfloat16": 1e-2, "float": 1e-6}.get(kind, 0.0)   # tails that cancel
     g.maybe(0.6, alpha=round(g.rng.uniform(0.1, 2), 3), beta=round(g.rng.uniform(0, 1), 3), gamma=round(g.rng.uniform(0.5, 2), 3))
     g.maybe(0.6, lambd=round(g.rng.uniform(0, 1.5), 3), bias=round(g.rng.uniform(-1, 1), 3), approximate=g.choice(["none", "tanh"]))
     return g.done([x])
@@ -168,6 +169,8 @@ def cast_values(g, source, target, shape):
         if target in ("string", "bool"):
             texts = ["1", "0"]
         return np.array(texts, dtype=object)[g.rng.integers(len(texts), size=tuple(shape))].reshape(tuple(shape))
+    if target == "float8e8m0":   # what negative numbers become is left open, and the evaluator and the table of Cast differ on special ones
+        return g.values(source, shape, 1, 9) if source in SIGNED + UNSIGNED else g.values(source, shape, 0.01, 60.0)
     if source in FLOATS + SMALL_FLOATS and target in SIGNED + UNSIGNED:
         low, high = int_range(target)
         return g.values(source, shape, max(low, -90), min(high, 90)) if source != "float8e8m0" else g.values(source, shape, 1, min(high, 90))

@@ -1,4 +1,4 @@
-// Moving elements without looking at them: one way for every element type, packed 4- and 2-bit ones and strings included.
+// Moving elements without looking at them: one way for every element type, packed 6-, 4- and 2-bit ones and strings included.
 #pragma once
 
 #include <algorithm>
@@ -38,6 +38,7 @@ template <typename F> decltype(auto) withAccess(DType type, F&& f) {
     switch (bitWidth(type)) {
     case 2: return f(PackedAccess<2>{});
     case 4: return f(PackedAccess<4>{});
+    case 6: return f(PackedAccess<6>{});
     case 16: return f(PlainAccess<std::uint16_t>{});
     case 32: return f(PlainAccess<std::uint32_t>{});
     case 64: return f(PlainAccess<std::uint64_t>{});

@@ -45,6 +45,8 @@ constexpr std::array<Row, kLastDType + 1> kRows = {{
     {"float8e8m0", "f8e8m0", 8, Family::Float},
     {"uint2", "u2", 2, Family::Integer},
     {"int2", "i2", 2, Family::Integer},
+    {"float6e2m3", "f6e2m3", 6, Family::Float},
+    {"float6e3m2", "f6e3m2", 6, Family::Float},
 }};
 
 const Row& row(DType type) {

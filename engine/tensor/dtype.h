@@ -39,8 +39,10 @@ enum class DType : std::uint8_t {
     Float8E8M0 = 24,
     UInt2 = 25,
     Int2 = 26,
+    Float6E2M3 = 27,
+    Float6E3M2 = 28,
 };
-inline constexpr int kLastDType = 26;
+inline constexpr int kLastDType = 28;
 
 /// Bits of one element; sub-byte types are packed low bits first, as in a file. 0 for String and Undefined.
 int bitWidth(DType type);
@@ -53,7 +55,7 @@ std::string_view shortName(DType type);
 /// The inverse of name(); Undefined when nobody is called so.
 DType dtypeFromName(std::string_view text);
 
-bool isFloat(DType type);       ///< f64, f32, f16, bf16, the 8-bit floats, float4
+bool isFloat(DType type);       ///< f64, f32, f16, bf16, the 8-bit floats, float6, float4
 bool isInteger(DType type);     ///< signed or unsigned, any width; not bool
 bool isComplex(DType type);
 /// f64, f32, f16 or bf16: a gradient can flow through it.

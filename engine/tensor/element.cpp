@@ -21,6 +21,8 @@ const MinifloatFormat* minifloat(DType type) {
     case DType::Float8E4M3FNUZ: return &kFloat8E4M3FNUZFormat;
     case DType::Float8E5M2: return &kFloat8E5M2Format;
     case DType::Float8E5M2FNUZ: return &kFloat8E5M2FNUZFormat;
+    case DType::Float6E2M3: return &kFloat6E2M3Format;
+    case DType::Float6E3M2: return &kFloat6E3M2Format;
     case DType::Float4E2M1: return &kFloat4E2M1Format;
     default: return nullptr;
     }
@@ -44,17 +46,24 @@ std::int64_t truncate(double value) {
 } // namespace
 
 std::uint8_t readPacked(int bits, const std::byte* data, std::int64_t index) {
-    const int perByte = 8 / bits;
-    const int shift = static_cast<int>(index % perByte) * bits;
-    return static_cast<std::uint8_t>((static_cast<unsigned>(data[index / perByte]) >> shift) & ((1U << bits) - 1));
+    const std::byte* const at = data + (index >> 3) * bits; // eight elements fill `bits` whole bytes; index * bits might overflow
+    const int bit = static_cast<int>(index & 7) * bits, shift = bit & 7;
+    unsigned word = static_cast<unsigned>(at[bit >> 3]) >> shift;
+    if (shift + bits > 8) // a 6-bit element may lie across two bytes
+        word |= static_cast<unsigned>(at[(bit >> 3) + 1]) << (8 - shift);
+    return static_cast<std::uint8_t>(word & ((1U << bits) - 1));
 }
 
 void writePacked(int bits, std::byte* data, std::int64_t index, std::uint8_t value) {
-    const int perByte = 8 / bits;
-    const int shift = static_cast<int>(index % perByte) * bits;
-    const unsigned mask = ((1U << bits) - 1) << shift;
-    auto& byte = data[index / perByte];
-    byte = static_cast<std::byte>((static_cast<unsigned>(byte) & ~mask) | ((static_cast<unsigned>(value) << shift) & mask));
+    std::byte* const at = data + (index >> 3) * bits;
+    const int bit = static_cast<int>(index & 7) * bits, shift = bit & 7;
+    const unsigned mask = ((1U << bits) - 1) << shift, placed = (static_cast<unsigned>(value) << shift) & mask;
+    std::byte& first = at[bit >> 3];
+    first = static_cast<std::byte>((static_cast<unsigned>(first) & ~mask) | (placed & 0xffU));
+    if (shift + bits > 8) {
+        std::byte& second = at[(bit >> 3) + 1];
+        second = static_cast<std::byte>((static_cast<unsigned>(second) & ~(mask >> 8)) | (placed >> 8));
+    }
 }
 
 double readDouble(DType type, const std::byte* data, std::int64_t index) {
@@ -67,7 +76,9 @@ double readDouble(DType type, const std::byte* data, std::int64_t index) {
     case DType::Complex128: return load<std::complex<double>>(data, index).real();
     case DType::UInt64: return static_cast<double>(load<std::uint64_t>(data, index));
     case DType::Float8E8M0: return decodeE8M0(load<std::uint8_t>(data, index));
-    case DType::Float4E2M1: return decodeMinifloat(kFloat4E2M1Format, readPacked(4, data, index));
+    case DType::Float6E2M3:
+    case DType::Float6E3M2:
+    case DType::Float4E2M1: return decodeMinifloat(*minifloat(type), readPacked(bitWidth(type), data, index));
     default:
         if (const auto* format = minifloat(type))
             return decodeMinifloat(*format, load<std::uint8_t>(data, index));
@@ -143,7 +154,9 @@ void writeDouble(DType type, std::byte* data, std::int64_t index, double value, 
         writeInt64(type, data, index, truncate(value));
         return;
     case DType::Float8E8M0: store(data, index, encodeE8M0(value, mode, E8M0Rounding::Up)); return;
-    case DType::Float4E2M1: writePacked(4, data, index, static_cast<std::uint8_t>(encodeMinifloat(kFloat4E2M1Format, value, Saturate::Yes))); return;
+    case DType::Float6E2M3:
+    case DType::Float6E3M2:
+    case DType::Float4E2M1: writePacked(bitWidth(type), data, index, static_cast<std::uint8_t>(encodeMinifloat(*minifloat(type), value, Saturate::Yes))); return;
     case DType::UInt4:
     case DType::Int4:
     case DType::UInt2:

@@ -22,7 +22,7 @@ std::string readText(DType type, const std::byte* data, std::int64_t index);
 void writeDouble(DType type, std::byte* data, std::int64_t index, double value, bool saturate = true);
 void writeInt64(DType type, std::byte* data, std::int64_t index, std::int64_t value);
 
-/// The bits of a sub-byte element (4- and 2-bit types), zero-extended.
+/// The bits of a sub-byte element (6-, 4- and 2-bit types), zero-extended: element `index` of one stream of bits, lowest bits first.
 std::uint8_t readPacked(int bits, const std::byte* data, std::int64_t index);
 void writePacked(int bits, std::byte* data, std::int64_t index, std::uint8_t value);
 

@@ -1,4 +1,4 @@
-// Any small binary float: one decoder and one encoder for half, bfloat16, the 8-bit floats and float4.
+// Any small binary float: one decoder and one encoder for half, bfloat16, the 8-bit floats, float6 and float4.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ inline constexpr MinifloatFormat kFloat8E4M3FNFormat{4, 3, 7, false, true, false
 inline constexpr MinifloatFormat kFloat8E4M3FNUZFormat{4, 3, 8, false, true, true};
 inline constexpr MinifloatFormat kFloat8E5M2Format{5, 2, 15, true, true, false};
 inline constexpr MinifloatFormat kFloat8E5M2FNUZFormat{5, 2, 16, false, true, true};
+inline constexpr MinifloatFormat kFloat6E2M3Format{2, 3, 1, false, false, false};
+inline constexpr MinifloatFormat kFloat6E3M2Format{3, 2, 3, false, false, false};
 inline constexpr MinifloatFormat kFloat4E2M1Format{2, 1, 1, false, false, false};
 
 /// What a value too large for the format becomes: the largest finite one, or infinity (NaN where there is none).

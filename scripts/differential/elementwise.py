@@ -168,7 +168,7 @@ def cast_values(g, source, target, shape):
         texts = ["1", "-3", "2.5", "1e2", "0", "NaN", "-INF", "inf"] if target in FLOATS else ["1", "0", "7"] if target in UNSIGNED else ["1", "-3", "7", "0"]
         if target in ("string", "bool"):
             texts = ["1", "0"]
-        return np.array(texts, dtype=object)[g.rng.integers(len(texts), size=tuple(shape))].reshape(tuple(shape))
+        return np.asarray(np.array(texts, dtype=object)[g.rng.integers(len(texts), size=tuple(shape))], dtype=object).reshape(tuple(shape))
     if target == "float8e8m0":   # what negative numbers become is left open, and the evaluator and the table of Cast differ on special ones
         return g.values(source, shape, 1, 9) if source in SIGNED + UNSIGNED else g.values(source, shape, 0.01, 60.0)
     if source in FLOATS + SMALL_FLOATS and target in SIGNED + UNSIGNED:

@@ -116,16 +116,17 @@ Result<Tensor> readFixed(const ParsedTensor& parsed, WireStatus& status, DType d
     return tensor;
 }
 
-/// int32_data, int64_data, uint64_data: one varint an element (a byte of packed elements for the types below 8 bits).
+/// int32_data, int64_data, uint64_data: one varint an element (a byte of packed elements for the 4- and 2-bit types).
 Result<Tensor> readVarints(const ParsedTensor& parsed, WireStatus& status, DType dtype, std::uint32_t field) {
     const std::int64_t count = elementCount(parsed.dims);
-    const bool packed = bitWidth(dtype) < 8;
+    const bool six = bitWidth(dtype) == 6;
+    const bool packed = bitWidth(dtype) < 8 && !six;
     const std::int64_t entries = packed ? storageBytes(dtype, count) : count;
     if (entries > static_cast<std::int64_t>(parsed.bytes.size()))
         return readError("{}: shape {} needs {} elements, more than its {} bytes of data hold", where(parsed), toString(parsed.dims), count, parsed.bytes.size());
     NABLA_TRY(Tensor tensor, Tensor::make(dtype, parsed.dims));
     std::byte* const out = tensor.mutableRaw();
-    const std::size_t width = packed ? 1 : static_cast<std::size_t>(bitWidth(dtype)) / 8;
+    const std::size_t width = packed || six ? 1 : static_cast<std::size_t>(bitWidth(dtype)) / 8;
     std::int64_t found = 0;
     WireReader r(parsed.bytes, status);
     while (r.next()) {
@@ -134,7 +135,9 @@ Result<Tensor> readVarints(const ParsedTensor& parsed, WireStatus& status, DType
         r.forEachVarint([&](std::uint64_t value) {
             if (dtype == DType::Bool)
                 value = value != 0;
-            if (found < entries)
+            if (six && found < entries)
+                writePacked(6, out, found, static_cast<std::uint8_t>(value & 0x3f));
+            else if (found < entries)
                 std::memcpy(out + static_cast<std::size_t>(found) * width, &value, width); // the low bytes: the host is little endian, as the file
             ++found;
         });

@@ -122,8 +122,28 @@ def others():
     case("reducelogsumexp_int32", "ReduceLogSumExp", 18, [whole, np.array([1])], [TensorProto.INT32], "NumPy in double, cut to whole numbers", right, keepdims=0)
 
 
+def small_floats():
+    kind = helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT8E4M3FNUZ)
+    a, b = f(2, 3).astype(kind), f(3, 4).astype(kind)
+    zero = np.zeros((), kind)
+    sa, sb, sy = (np.array(s, np.float32) for s in (0.5, 0.25, 0.125))
+    right = [(a.astype(np.float64) @ b.astype(np.float64) * float(sa) * float(sb) / float(sy)).astype(np.float32).astype(kind)]
+    case("qlinearmatmul_float8e4m3fnuz", "QLinearMatMul", 21, [a, sa, zero, b, sb, zero, sy, zero], [TensorProto.FLOAT8E4M3FNUZ],
+         "NumPy in double, rounded by ml_dtypes 0.7.0", right)
+    for name, code_, steps in (("e2m3", TensorProto.FLOAT6E2M3, [0.125, 7.5]), ("e3m2", TensorProto.FLOAT6E3M2, [0.0625, 28.0])):
+        six = helper.tensor_dtype_to_np_dtype(code_)
+        x = np.array([0.0, steps[0], -steps[0] / 2, 0.3, -1.27, 3.1, steps[1], -100.0, 5.25], np.float32)
+        case(f"cast_to_float6{name}", "Cast", 28, [x], [code_], "reference evaluator of onnx 1.23.2", by_reference, to=code_)
+        case(f"cast_from_float6{name}", "Cast", 28, [x.astype(six)], [F], "reference evaluator of onnx 1.23.2", by_reference, to=F)
+        q = f(3, 5)
+        case(f"quantizelinear_float6{name}", "QuantizeLinear", 28, [q, np.array(0.25, np.float32), np.zeros((), six)], [code_],
+             "reference evaluator of onnx 1.23.2", by_reference)
+        case(f"dequantizelinear_float6{name}", "DequantizeLinear", 28, [q.astype(six), np.array([0.5, 2, 0.25], np.float32)], [F],
+             "reference evaluator of onnx 1.23.2", by_reference, axis=0)
+
+
 def main():
-    for family in (legacy_broadcasting, attention, normalization, loops, pools, resizing, others):
+    for family in (legacy_broadcasting, attention, normalization, loops, pools, resizing, others, small_floats):
         family()
     (HERE / "README.md").write_text("""# What random comparison found
 

@@ -66,7 +66,7 @@ def initializers():
     values = [0, 1, 2, 3]
     made = []
     for name, kind in sorted(f.DataType.items()):
-        if name in ("UNDEFINED", "STRING", "COMPLEX64", "COMPLEX128", "FLOAT6E2M3", "FLOAT6E3M2", "UINT2", "INT2"):
+        if name in ("UNDEFINED", "STRING", "COMPLEX64", "COMPLEX128", "UINT2", "INT2"):
             continue
         made.append(helper.make_tensor("typed_" + name, kind, [4], [float(v) for v in values] if "FLOAT" in name or name == "DOUBLE" else values))
     made.append(helper.make_tensor("typed_STRING", f.STRING, [4], [b"0", b"1", b"2", b"3"]))

@@ -52,6 +52,8 @@ private slots:
     void wholeNumbersPastDoubleStayExact();
     void floatsTruncateAndSaturateToIntegers();
     void packedTypesKeepLowBitsFirst();
+    void sixBitFloatsFillThreeBytesWithFour();
+    void powersOfTwoWithoutSaturationHaveNoZero();
     void tooLargeIsRefusedBeforeAllocation();
     void shapesThatOverflowAreRefused();
     void broadcasting_data();
@@ -125,6 +127,33 @@ void tst_tensor::packedTypesKeepLowBitsFirst() {
         writeInt64(DType::Int2, s.mutableRaw(), i, i - 2);
     QCOMPARE(s.toInt64s(), (std::vector<std::int64_t>{-2, -1, 0, 1}));
     QCOMPARE(std::to_integer<int>(s.raw()[0]), 0b01'00'11'10);
+}
+
+/// onnx.proto of raw_data: byte0 = x0 | ((x1 & 0x3) << 6); byte1 = (x1 >> 2) | ((x2 & 0xF) << 4); byte2 = (x2 >> 4) | (x3 << 2).
+void tst_tensor::sixBitFloatsFillThreeBytesWithFour() {
+    Tensor t = must(Tensor::make(DType::Float6E3M2, {5}));
+    QCOMPARE(t.bytes(), 4);
+    const std::vector<double> values{0.0625, -28, 3, -0.5, 20}; // codes 0x01 0x3f 0x12 0x28 0x1d (OCP MX v1.0, E3M2: bias 3)
+    for (std::int64_t i = 0; i < 5; ++i)
+        writeDouble(DType::Float6E3M2, t.mutableRaw(), i, values[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < 5; ++i)
+        QCOMPARE(t.asDouble(i), values[static_cast<std::size_t>(i)]);
+    QCOMPARE(std::to_integer<int>(t.raw()[0]), 0x01 | (0x3f & 0x3) << 6);
+    QCOMPARE(std::to_integer<int>(t.raw()[1]), 0x3f >> 2 | (0x12 & 0xf) << 4);
+    QCOMPARE(std::to_integer<int>(t.raw()[2]), 0x12 >> 4 | 0x28 << 2);
+    QCOMPARE(std::to_integer<int>(t.raw()[3]), 0x1d);
+    QCOMPARE(must(castTensor(Tensor::of<float>({3}, {1e9F, -1e9F, 0.01F}), DType::Float6E2M3)).asDouble(1), -7.5); // the largest, as there is no infinity
+}
+
+/// The table of Cast-28 for float8e8m0 without saturation.
+void tst_tensor::powersOfTwoWithoutSaturationHaveNoZero() {
+    Tensor t = must(Tensor::make(DType::Float8E8M0, {1}));
+    for (const double value : {0.0, 1e-60, 1e60}) {
+        writeDouble(DType::Float8E8M0, t.mutableRaw(), 0, value, false);
+        QVERIFY(std::isnan(t.asDouble(0)));
+        writeDouble(DType::Float8E8M0, t.mutableRaw(), 0, value, true);
+        QCOMPARE(t.asDouble(0), std::ldexp(1.0, value > 1 ? 127 : -127));
+    }
 }
 
 void tst_tensor::tooLargeIsRefusedBeforeAllocation() {

@@ -1,0 +1,1 @@
+Binput_3JÃEH¿FªD/2DB

@@ -325,7 +325,8 @@ Result<void> upgradeGroupNormalization(UpgradeContext& c) {
 }
 constexpr Upgrade kGroupNormalizationUpgrades[] = {{20, upgradeGroupNormalization}};
 
-/// The function of the standard, whose constants are float32, in the element type of X; halves are computed in float32.
+/// The formula of the schema: (X - EX) / sqrt(E(X - EX)^2), with the 1e-9 of its function; halves are computed in float32. The function itself takes
+/// E(X^2) - (EX)^2, which loses all digits where the entries are close to each other, and has constants of float32 whatever X is.
 Result<GraphPtr> meanVarianceBody(const Node& node, std::int64_t opset, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
     if (inputTypes.size() != 1 || !isDifferentiable(inputTypes[0].elementType))
         return runError("the element type of X is not known or no float");
@@ -339,9 +340,9 @@ Result<GraphPtr> meanVarianceBody(const Node& node, std::int64_t opset, const st
     const ValueId x = stored == type ? given : cast(given, type);
     const auto axes = node.attribute("axes") ? node.intsAttribute("axes") : std::vector<std::int64_t>{0, 2, 3};
     const auto mean = [&](ValueId v) { return s.op("ReduceMean", {v, s.ints(axes)}); };
-    const ValueId centre = mean(x), two = s.scalar(2);
-    const ValueId variance = s.op("Sub", {mean(s.op("Pow", {x, two})), s.op("Pow", {centre, two})});
-    const ValueId y = s.op("Div", {s.op("Sub", {x, centre}), s.add(s.op("Sqrt", {variance}), s.scalar(1e-9))});
+    const ValueId centred = s.op("Sub", {x, mean(x)});
+    const ValueId deviation = s.op("Sqrt", {mean(s.mul(centred, centred))});
+    const ValueId y = s.op("Div", {centred, s.add(deviation, s.scalar(1e-9))});
     editor.setOutputs({stored == type ? y : cast(y, stored)});
     return std::make_shared<const Graph>(editor.finish());
 }

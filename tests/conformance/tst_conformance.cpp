@@ -129,7 +129,7 @@ void ConformanceTest::learnedModels() {
 
 /// Source of the values: tests/data/differential/README.md names it for each case.
 void ConformanceTest::differentialCases() {
-    judge(NABLA_TEST_DATA "/differential", std::nullopt, 27);
+    judge(NABLA_TEST_DATA "/differential", std::nullopt, 28);
 }
 
 /// Source of the values: onnxruntime, torch, ImageMagick (tests/data/vision/README.md).

@@ -81,6 +81,10 @@ def normalization():
     wide = half.astype(np.float64)
     right = [((wide - wide.mean((0, 2, 3), keepdims=True)) / wide.std((0, 2, 3), keepdims=True)).astype(np.float16)]
     case("meanvariance_half", "MeanVarianceNormalization", 13, [half], [H], "NumPy in double, by the formula of the schema", right)
+    near = np.array([[0.7, 0.71], [-3.0, -3.02], [5.0, 5.5]], np.float32)
+    wide = near.astype(np.float64)
+    right = [((wide - wide.mean(1, keepdims=True)) / (wide.std(1, keepdims=True) + 1e-9)).astype(np.float32)]
+    case("meanvariance_of_close_entries", "MeanVarianceNormalization", 13, [near], [F], "NumPy in double, by the formula of the schema", right, axes=[1])
     case("meanvariance_double_axes", "MeanVarianceNormalization", 13, [x], [D], "NumPy, by the formula of the schema",
          [(x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-9)], axes=[1])
 

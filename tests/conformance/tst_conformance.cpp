@@ -89,6 +89,7 @@ private slots:
     void visionOperators();
     void contribOperators();
     void differentialCases();
+    void outputsAreWrittenWithoutExpectedOnes();
 
 private:
     void judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count);
@@ -125,6 +126,20 @@ void ConformanceTest::contribOperators() {
 
 void ConformanceTest::learnedModels() {
     judge(NABLA_TEST_DATA "/ml", std::nullopt, 174);
+}
+
+/// What scripts/differential.py relies on: a case without output_K.pb fails, unless our outputs are to be written; then it needs only run.
+void ConformanceTest::outputsAreWrittenWithoutExpectedOnes() {
+    const QTemporaryDir folder;
+    const fs::path from = NABLA_TEST_DATA "/differential/nonzero_scalar", to = fs::path(folder.path().toStdString()) / "case";
+    const fs::path results = fs::path(folder.path().toStdString()) / "results";
+    fs::create_directories(to / "test_data_set_0");
+    fs::copy_file(from / "model.onnx", to / "model.onnx");
+    fs::copy_file(from / "test_data_set_0/input_0.pb", to / "test_data_set_0/input_0.pb");
+    QVERIFY(nabla::app::runConformanceCase(to, false).outcome == CaseResult::Outcome::Failed);
+    const CaseResult written = nabla::app::runConformanceCase(to, false, {}, results);
+    QVERIFY2(written.outcome == CaseResult::Outcome::Passed, written.text.c_str());
+    QVERIFY(fs::exists(results / "case/test_data_set_0/output_0.pb"));
 }
 
 /// Source of the values: tests/data/differential/README.md names it for each case.

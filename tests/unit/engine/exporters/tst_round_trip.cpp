@@ -125,6 +125,7 @@ private slots:
     void textReadsBackEqual_data() { listModels(); }
     void textReadsBackEqual();
     void clashingNamesOfBodiesAreResolved();
+    void innerNamesHideNoOuterOnes();
     void weightsBesideReadBackEqual();
     void anotherOpsetOnlyWhereOperatorsMeanTheSame();
     void internalOperatorsAreRefused();
@@ -193,6 +194,36 @@ void tst_round_trip::clashingNamesOfBodiesAreResolved() {
     QCOMPARE(nodes.size(), 2U);
     QCOMPARE(nodes[0]->inputs[0], body->captures()[0]);
     QCOMPARE(nodes[1]->inputs, (std::vector<ValueId>{nodes[0]->outputs[0], body->captures()[0]}));
+}
+
+void tst_round_trip::innerNamesHideNoOuterOnes() {
+    // onnxruntime 1.32: "Graph must be in single static assignment (SSA) form", also where the body does not read the outer value of that name.
+    const auto parsed = parseGraphText(R"(<ir_version: 10, opset_import: ["" : 21]>
+        g (float[2] x, bool c) => (float[2] y, float[2] outer) { outer = Neg(x)
+           y = If <then_branch = t () => (float[2] r) { a = Abs(x) s = If <then_branch = tt () => (float[2] q) { b = Exp(x) q = Neg(b) },
+               else_branch = ee () => (float[2] q) { q = Identity(x) }> (c) r = Add(a, s) }, else_branch = e () => (float[2] r) { r = Identity(x) }> (c)
+        })");
+    QVERIFY2(parsed, qPrintable(QString::fromStdString(parsed ? "" : parsed.error().message())));
+    GraphEditor editor(*parsed);
+    const Node& node = *parsed->producer(parsed->outputs()[0]);
+    Node renamed = node;
+    for (Attribute& attribute : renamed.attributes) {
+        const GraphPtr body = std::get<GraphPtr>(attribute.value);
+        GraphEditor inner(*body);
+        body->forEachNode([&](const Node& each) {
+            if (each.opType == "Abs")
+                inner.renameValue(each.outputs[0], "outer");
+        });
+        attribute.value = std::make_shared<const Graph>(inner.finish());
+    }
+    editor.replaceNode(std::move(renamed));
+    const auto bytes = exportOnnx(editor.finish());
+    QVERIFY(bytes);
+    const Graph again = readBytes(*bytes);
+    const GraphPtr body = again.producer(again.outputs()[0])->graphAttribute("then_branch");
+    QStringList names;
+    body->forEachNode([&](const Node& each) { names << QString::fromStdString(body->value(each.outputs[0])->name); });
+    QVERIFY2(names.contains("outer_2") && !names.contains("outer"), qPrintable(names.join(' ')));
 }
 
 void tst_round_trip::weightsBesideReadBackEqual() {

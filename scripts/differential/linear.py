@@ -136,7 +136,7 @@ def attention(g):
         return g.values(kind, [batch, length, count * width] if flat else [batch, count, length, width])
 
     inputs = [heads(t1, q_len, q_heads, size), heads(t1, kv_len, kv_heads, size), heads(t2, kv_len, kv_heads, v_size)]
-    if flat or g.chance(0.1):
+    if flat or (g.since < 25 and g.chance(0.1)):
         g.set(q_num_heads=q_heads, kv_num_heads=kv_heads)
     g.maybe(0.3, scale=0.7, is_causal=1, softcap=2.0)
     if g.chance(0.2):

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/tensor/half_range.h"
 #include "views/view_state.h"
 
 namespace nabla::views {
@@ -12,6 +13,9 @@ ValueStats valueStats(const engine::Tensor& tensor) {
     out.count = tensor.elementCount();
     if (tensor.dtype() == engine::DType::String || tensor.dtype() == engine::DType::Undefined)
         return out;
+    const engine::HalfCounts half = engine::halfCounts(tensor);
+    out.saturated = half.saturated;
+    out.subnormal = half.subnormal;
     double sum = 0, squares = 0;
     std::int64_t finite = 0;
     out.min = std::numeric_limits<double>::infinity();

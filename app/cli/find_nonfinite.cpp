@@ -44,7 +44,7 @@ nlohmann::json walkJson(const Graph& graph, const std::vector<WalkStep>& walk) {
     return out;
 }
 
-bool worthSaying(const PrecisionLoss& loss) { return loss.saturated > 0 || loss.underflowed > 0; }
+bool worthSaying(const PrecisionLoss& loss) { return loss.saturated > 0 || loss.underflowed > 0 || loss.subnormal > 0; }
 
 bool holdsHalf(const Graph& graph) {
     const auto typeMap = types(graph);
@@ -91,8 +91,9 @@ Result<void> findNonFinite(const Graph& graph, const NamedValues& inputs, const 
         text += walkText(executed, walk, valueOf);
         for (const PrecisionLoss& loss : losses) {
             if (worthSaying(loss))
-                text += fmt::format("{}: of {} elements {} saturated and {} became zero against a run in double, largest difference {:.2g} of the largest entry\n",
-                    executed.value(loss.value)->name, loss.count, loss.saturated, loss.underflowed, loss.largestRelative);
+                text += fmt::format("{}: of {} elements {} saturated, {} became zero and {} are subnormal ({:.3g} % in all) against a run in double, largest difference {:.2g} of the largest entry\n",
+                    executed.value(loss.value)->name, loss.count, loss.saturated, loss.underflowed, loss.subnormal,
+                    100.0 * static_cast<double>(loss.saturated + loss.underflowed + loss.subnormal) / static_cast<double>(std::max<std::int64_t>(1, loss.count)), loss.largestRelative);
         }
         context.print(text);
     }

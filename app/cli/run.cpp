@@ -9,6 +9,7 @@
 #include "app/cli/verbs.h"
 #include "app/document/compare.h"
 #include "app/document/values_io.h"
+#include "engine/tensor/half_range.h"
 
 namespace nabla::app::cli {
 
@@ -36,6 +37,11 @@ nlohmann::json valueJson(const std::string& name, const RuntimeValue& value) {
     for (std::int64_t i = 0; i < std::min<std::int64_t>(t.elementCount(), 8); ++i)
         head.push_back(t.asText(i));
     out["first"] = head;
+    if (halfRange(t.dtype())) {
+        const HalfCounts counts = halfCounts(t);
+        out["saturated"] = counts.saturated;
+        out["subnormal"] = counts.subnormal;
+    }
     return out;
 }
 
@@ -74,6 +80,17 @@ Result<void> check(const RunOptions& options, const Graph& graph, const NamedVal
     return {};
 }
 
+/// What ran out of numbers in a half type; empty when nothing did.
+std::string halfText(const Tensor& tensor) {
+    const HalfCounts counts = halfCounts(tensor);
+    std::string out;
+    if (counts.saturated > 0)
+        out += fmt::format("; {:.3g} % at the largest number, {:g}", 100 * counts.saturatedShare(), halfRange(tensor.dtype())->largest);
+    if (counts.subnormal > 0)
+        out += fmt::format("; {:.3g} % below the smallest normal number", 100 * counts.subnormalShare());
+    return out;
+}
+
 Result<void> runModel(const RunOptions& options, Context& context) {
     NABLA_TRY(const SessionOptions sessionOptions, options.session());
     NABLA_TRY(const Graph graph, options.open(context));
@@ -100,7 +117,7 @@ Result<void> runModel(const RunOptions& options, Context& context) {
         if (context.json)
             list.push_back(valueJson(name, value));
         else if (value.isTensor())
-            context.print(fmt::format("{}: {}{}  {}", name, nabla::engine::name(value.tensor().dtype()), toString(value.tensor().shape()), previewText(value)));
+            context.print(fmt::format("{}: {}{}  {}{}", name, nabla::engine::name(value.tensor().dtype()), toString(value.tensor().shape()), previewText(value), halfText(value.tensor())));
         else
             context.print(fmt::format("{}: {}  {}", name,
                 value.sequence()   ? fmt::format("sequence of {}", value.sequence()->elements.size())
@@ -124,7 +141,7 @@ void addRun(::CLI::App& app, Context& context) {
     verb->add_option("--rtol", options->rtol, "relative tolerance")->capture_default_str();
     verb->add_option("--atol", options->atol, "absolute tolerance")->capture_default_str();
     verb->add_flag("--of-max", options->ofMax, "--rtol is a share of the output's largest entry");
-    verb->add_flag("--find-nonfinite", options->findNonFinite, "tell where NaN and infinities are born and what led to them; exit 1 when there are any");
+    verb->add_flag("--find-nonfinite", options->findNonFinite, "tell where NaN and infinities are born and what led to them, and what float16 and bfloat16 values saturated or flushed to zero; exit 1 when something is not finite");
     verb->callback([options, &context] {
         if (auto result = runModel(*options, context); !result)
             context.fail(result.error());

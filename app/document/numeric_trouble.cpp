@@ -12,6 +12,7 @@
 #include "engine/analysis/types.h"
 #include "engine/autodiff/chain_rule.h"
 #include "engine/tensor/element.h"
+#include "engine/tensor/half_range.h"
 
 namespace nabla::app {
 
@@ -335,17 +336,16 @@ Result<std::vector<PrecisionLoss>> precisionLoss(const Graph& graph, const Named
     std::vector<PrecisionLoss> out;
     for (const Value* value : values) {
         const Tensor &a = got.at(value->name).tensor(), &b = wanted.at(value->name).tensor();
-        const bool half = a.dtype() == DType::Float16;
-        const double largest = half ? 65504.0 : 3.3895313892515355e38, smallestNormal = half ? std::ldexp(1, -14) : std::ldexp(1, -126);
+        const HalfRange range = halfRange(a.dtype()).value_or(HalfRange{});
         PrecisionLoss loss{.value = value->id, .count = a.elementCount()};
         double scale = 0, worst = 0;
         for (std::int64_t i = 0; i < a.elementCount() && i < b.elementCount(); ++i) {
             const double x = a.asDouble(i), exact = b.asDouble(i);
-            if (std::isfinite(exact) && std::fabs(x) >= largest)
+            if (std::isfinite(exact) && std::fabs(x) >= range.largest)
                 ++loss.saturated;
             if (exact != 0 && x == 0)
                 ++loss.underflowed;
-            if (x != 0 && std::fabs(x) < smallestNormal)
+            if (x != 0 && std::fabs(x) < range.smallestNormal)
                 ++loss.subnormal;
             if (std::isfinite(exact) && std::isfinite(x)) {
                 scale = std::max(scale, std::fabs(exact));

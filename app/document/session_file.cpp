@@ -64,7 +64,8 @@ Result<HistoryState> stateFrom(const profiler::StateRow& row, std::size_t expect
 
 } // namespace
 
-Result<void> saveSession(const Document& document, const SessionView& view, const std::filesystem::path& path, const JobControl& job) {
+Result<void> saveSession(const Document& document, const SessionView& view, const std::filesystem::path& path, const JobControl& job,
+    std::span<const TrainingPtr> trainings) {
     const SessionFolder folder(path.parent_path());
     StateWriter writer(folder, job);
     std::vector<profiler::StateRow> rows;
@@ -78,8 +79,19 @@ Result<void> saveSession(const Document& document, const SessionView& view, cons
         NABLA_TRY(row.graph, writer.write(*state, document.state(state->parent).get()).in(fmt::format("{}: state {}", path.string(), state->id)));
         rows.push_back(std::move(row));
     }
-    const profiler::ViewRow views[] = {{kViewKey, viewText(view)}};
-    return profiler::saveDocument(path, rows, views);
+    // A new file takes its zero of time from its first row: the trainings, which have times, come first.
+    std::error_code error;
+    const bool isNew = !std::filesystem::exists(path, error);
+    const auto write = [&]() -> Result<void> {
+        for (const TrainingPtr& training : trainings)
+            NABLA_CHECK(saveTraining(path, *training, job));
+        const profiler::ViewRow views[] = {{kViewKey, viewText(view)}};
+        return profiler::saveDocument(path, rows, views);
+    };
+    const Result<void> written = write();
+    if (!written && isNew)
+        std::filesystem::remove(path, error);
+    return written;
 }
 
 Result<std::optional<OpenedSession>> openSession(const std::filesystem::path& path, const JobControl& job) {
@@ -97,11 +109,12 @@ Result<std::optional<OpenedSession>> openSession(const std::filesystem::path& pa
     }
     reader.finish();
     NABLA_TRY(const auto text, file.loadView(kViewKey).in(path.string()));
-    NABLA_TRY(const auto runs, file.runs().in(path.string()));
+    NABLA_TRY(const std::int64_t events, file.count(profiler::SliceSource::OpEvent).in(path.string()));
     OpenedSession out;
+    NABLA_TRY(out.trainings, loadTrainings(path, job).in(path.string()));
     out.view = viewFrom(text);
     out.document = Document::restored(path, std::move(states), out.view.state);
-    out.hasRuns = !runs.empty();
+    out.hasRuns = events > 0;
     return std::optional(std::move(out));
 }
 

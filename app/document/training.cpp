@@ -16,8 +16,6 @@ namespace {
 constexpr const char* kStep = "train:step";
 constexpr const char* kRate = "train:learning_rate";
 
-enum class StatsKind : std::int64_t { Weight = 0, Gradient = 1, Update = 2, UnitNorms = 3 };
-
 profiler::TensorStatsRow row(const TensorStatistics& s, std::int64_t iteration, ValueId value, StatsKind kind) {
     profiler::TensorStatsRow out;
     out.stepId = iteration;

@@ -19,6 +19,9 @@ engine::Result<engine::TrainState> loadTrainState(const std::filesystem::path& p
 /// The imported graph with the trainer's weights; where legalization has renamed one, the legalized graph with them.
 engine::Result<engine::Graph> trainedModel(const engine::Graph& imported, const engine::Graph& legalized, const engine::Trainer& trainer);
 
+/// NABLA_TENSOR_STATS.kind of a training.
+enum class StatsKind : std::int64_t { Weight = 0, Gradient = 1, Update = 2, UnitNorms = 3 };
+
 /// Records the steps of a trainer: time slices, loss, rate and gradient norm as counters, and rows of NABLA_TENSOR_STATS per weight.
 /// `kind` there: 0 weight, 1 gradient, 2 update (new - old), 3 l2 norms of the gradient per unit (`count` units, `zero` of them dead). `histogram`: 32
 /// little-endian uint32, equal bins from min to max.

@@ -10,6 +10,7 @@
 #include <QString>
 
 #include "app/document/document.h"
+#include "app/document/training_log.h"
 #include "app/jobs/job_runner.h"
 #include "app/main_window/bodies.h"
 #include "app/main_window/training_run.h"
@@ -114,6 +115,8 @@ private:
     BodyPath m_stepPath;                        ///< the bodies it stands in
     std::unique_ptr<TrainingRun> m_training;
     HistoryStatePtr m_trainedFrom;
+    std::vector<TrainingPtr> m_trainings;       ///< that have ended
+    std::size_t m_savedTrainings = 0;           ///< of these, in the session's file
     std::shared_ptr<std::atomic<std::uint32_t>> m_explained = std::make_shared<std::atomic<std::uint32_t>>(0); ///< the newest explain()
     std::uint32_t m_bodyGeneration = 0;         ///< of shown bodies: likewise
     std::uint32_t m_generation = 0;             ///< of shown graphs: results for an older one are dropped

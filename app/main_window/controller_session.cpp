@@ -28,6 +28,8 @@ void Controller::replaceDocument(std::function<void()> replace) {
 
 void Controller::adopt(Document document, const QString& path) {
     m_training.reset();
+    m_trainings.clear();
+    m_savedTrainings = 0;
     m_document = std::move(document);
     m_savedStates = m_document->states().size();
     m_sessionPath.clear();
@@ -58,6 +60,9 @@ void Controller::openStored(const QString& path) {
             replaceDocument([this, path, session = *found] {
                 adopt(session->document, path);
                 m_sessionPath = path;
+                m_trainings = session->trainings;
+                m_savedTrainings = m_trainings.size();
+                m_state.training = m_trainings.empty() ? nullptr : m_trainings.back();
                 m_state.selection = {session->view.node, session->view.value};
                 showGraph(m_document->chosen(), 0);
                 Q_EMIT opened(path);
@@ -71,17 +76,20 @@ void Controller::saveSession(const QString& path) {
     if (!m_document)
         return;
     const SessionView view{m_state.currentState, m_state.selection.node, m_state.selection.value};
+    const std::size_t kept = path == m_sessionPath ? m_savedTrainings : 0; // the file has those
+    std::vector<TrainingPtr> trainings(m_trainings.begin() + static_cast<std::ptrdiff_t>(kept), m_trainings.end());
     m_jobs.start<std::size_t>(tr("Saving"),
-        [document = *m_document, view, file = path.toStdString()](const JobControl& job) -> Result<std::size_t> {
-            NABLA_CHECK(app::saveSession(document, view, file, job));
+        [document = *m_document, view, file = path.toStdString(), trainings = std::move(trainings)](const JobControl& job) -> Result<std::size_t> {
+            NABLA_CHECK(app::saveSession(document, view, file, job, trainings));
             return document.states().size();
         },
-        [this, path](Result<std::size_t> saved) {
+        [this, path, all = m_trainings.size()](Result<std::size_t> saved) {
             if (!saved) {
                 Q_EMIT failed(tr("The session could not be saved"), saved.error());
                 return;
             }
             m_savedStates = *saved;
+            m_savedTrainings = all;
             m_sessionPath = path;
             m_state.documentTitle = QFileInfo(path).fileName().toStdString();
             publish({.history = true});

@@ -37,6 +37,7 @@ void Controller::keepTrained() {
         Q_EMIT failed(tr("The training ended early"), runError("{}", ended->error));
     if (ended->steps.empty())
         return;
+    m_trainings.push_back(ended);
     auto trained = withWeights(m_trainedFrom->graph, m_training->weights());
     if (!trained) { // legalization has renamed a weight: the legalized graph takes them
         if (const auto newest = legalized(m_trainedFrom->graph))

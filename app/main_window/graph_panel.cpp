@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QApplication>
 #include <QComboBox>
@@ -224,6 +225,13 @@ void GraphPanel::setState(const ViewState& state, const Changes& changes, const 
     } else if (changes.timeline || ((changes.step || changes.values) && (m_overlayBox->currentIndex() == static_cast<int>(OverlayKind::Gradient) || state.step.has_value()))) {
         rebuild(false);
     }
+    // A live training tells many steps a second: what is being built is shown first.
+    if (changes.training && !changes.graph && m_overlayBox->currentIndex() == static_cast<int>(OverlayKind::Gradient) && state.gradientOf.empty()) {
+        if (m_building)
+            m_again = true;
+        else
+            rebuild(false);
+    }
     if (changes.graph)
         m_gradientOffered = m_gradientOffered && !state.bodies.empty();
     if (changes.graph)
@@ -345,6 +353,8 @@ void GraphPanel::show(const std::shared_ptr<Built>& built) {
     updateBar();
     askWorker();
     Q_EMIT sceneShown();
+    if (std::exchange(m_again, false))
+        rebuild(false);
 }
 
 /// A graph whose whole picture has no legible word begins at its top instead; the overview map shows the rest.

@@ -1,7 +1,7 @@
 // The thread steps and leaves reports behind; a timer on the GUI thread picks them up.
 #include "app/main_window/training_run.h"
 
-#include <cmath>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -14,19 +14,10 @@ using views::TrainingState;
 
 namespace {
 
+views::TrainingTensor shown(const TensorStatistics& s) { return {s.count, s.nan, s.inf, s.zero, s.min, s.max, s.mean, s.std, s.l2, s.histogram}; }
+
 views::TrainingCell cellOf(const ParameterReport& report) {
-    views::TrainingCell cell;
-    const TensorStatistics& g = report.gradient;
-    cell.rms = g.count > 0 ? g.l2 / std::sqrt(static_cast<double>(g.count)) : 0;
-    cell.updateRatio = report.updateToWeight();
-    cell.zeroShare = g.zeroShare();
-    cell.deadShare = report.deadShare();
-    cell.units = report.unitNorms.count;
-    cell.notFinite = g.nan + g.inf;
-    cell.min = g.min;
-    cell.max = g.max;
-    cell.histogram = g.histogram;
-    return cell;
+    return {shown(report.gradient), shown(report.weight), report.update.l2, report.unitNorms.count, report.unitNorms.zero};
 }
 
 } // namespace
@@ -88,6 +79,7 @@ void TrainingRun::addReport(const StepReport& report) {
     step->rate = report.rate;
     step->gradientNorm = report.gradientNorm;
     step->milliseconds = report.milliseconds;
+    step->endUtcNs = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     for (const ParameterReport& parameter : report.parameters)
         step->cells.push_back(cellOf(parameter));
     const std::lock_guard lock(m_mutex);

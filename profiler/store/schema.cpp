@@ -104,6 +104,7 @@ CREATE INDEX IF NOT EXISTS nabla_op_node ON NABLA_OP_EVENT(nodeId);
 CREATE INDEX IF NOT EXISTS nabla_op_start ON NABLA_OP_EVENT(globalTid, start);
 CREATE INDEX IF NOT EXISTS nabla_op_external ON NABLA_OP_EVENT(externalId) WHERE externalId IS NOT NULL;
 CREATE INDEX IF NOT EXISTS nabla_alloc_step ON NABLA_ALLOC_EVENT(stepId, time);
+CREATE INDEX IF NOT EXISTS nabla_stats_step ON NABLA_TENSOR_STATS(stepId);
 CREATE INDEX IF NOT EXISTS nabla_node_order ON NABLA_NODE(graphId, idx);
 CREATE INDEX IF NOT EXISTS nabla_correlation_external ON NABLA_OP_CORRELATION(externalId);
 )sql";

@@ -66,6 +66,20 @@ private slots:
         QVERIFY2(fine.code == 0 && fine.json()[u"finite"].toBool(), fine.told().constData());
     }
 
+    // tests/data/half_range/README.md: closed forms of float16.
+    void endsOfFloat16AreCounted() {
+        const QString folder = kData + "/half_range";
+        const QStringList command{"run", folder + "/model.onnx", "--inputs", folder + "/inputs.npz"};
+        const Ended told = runProgram(command);
+        QVERIFY2(told.code == 0 && told.out.contains("; 25 % at the largest number, 65504; 25 % below the smallest normal number"), told.told().constData());
+        const QJsonArray outputs = runProgram(command + QStringList{"--json"}).json()[u"outputs"].toArray();
+        QCOMPARE(outputs.size(), qsizetype(2));
+        QVERIFY(outputs[0][u"saturated"].toInteger() == 2 && outputs[0][u"subnormal"].toInteger() == 2);
+        QVERIFY(outputs[1][u"saturated"].toInteger() == 0 && outputs[1][u"subnormal"].toInteger() == 2);
+        const Ended against = runProgram(command + QStringList{"--find-nonfinite"});
+        QVERIFY2(against.code == 0 && against.out.contains("z: of 8 elements 0 saturated, 1 became zero and 2 are subnormal (37.5 % in all)"), against.told().constData());
+    }
+
     void firstDifferingOutputIsNamed() {
         const Ended ended = runProgram({"run", sample("digits_cnn"), "--inputs", sample("digits_cnn", "inputs.npz"), "--expected", sample("digits_mlp", "expected.npz"), "--rtol", "1e-9"});
         QCOMPARE(ended.code, 1);

@@ -1,8 +1,13 @@
 // Training live by clicks and keys: start, pause, one step, another rate, stop; dead units of a net made to die are found and named.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <QComboBox>
 #include <QDialog>
+#include <QDialogButtonBox>
+#include <QElapsedTimer>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -15,6 +20,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QTreeView>
 
 #include "app/main_window/main_window.h"
 #include "engine/exporters/exporter.h"
@@ -22,9 +28,12 @@
 #include "engine/importers/values/npz.h"
 #include "engine/schema/schema.h"
 #include "tests/support/must.h"
+#include "views/gradient_flow/flow_histograms.h"
 #include "views/gradient_flow/flow_map.h"
 #include "views/gradient_flow/gradient_flow_view.h"
+#include "views/outline/outline_view.h"
 #include "views/theme/nabla_style.h"
+#include "views/theme/units.h"
 
 using namespace nabla;
 using namespace nabla::app;
@@ -107,6 +116,40 @@ private:
         QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
         QTest::keyClick(m_window.get(), Qt::Key_T, Qt::ControlModifier);
     }
+    void saveAs(const QString& path) {
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QTest::keyClick(m_window.get(), Qt::Key_S, Qt::ControlModifier);
+        QFileDialog* dialog = nullptr;
+        QTRY_VERIFY((dialog = m_window->findChild<QFileDialog*>("saveSessionDialog")) && dialog->isVisible());
+        dialog->findChild<QLineEdit*>("fileNameEdit")->setText(path);
+        QTest::mouseClick(dialog->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save), Qt::LeftButton);
+        QTRY_VERIFY(!m_window->findChild<QFileDialog*>("saveSessionDialog"));
+        settle();
+        QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
+    }
+    static void compareTrainings(const views::TrainingState& got, const views::TrainingState& wanted) {
+        QCOMPARE(got.title, wanted.title);
+        QCOMPARE(got.weights, wanted.weights);
+        QCOMPARE(got.steps.size(), wanted.steps.size());
+        QCOMPARE(got.phase, Phase::Ended);
+        for (std::size_t i = 0; i < got.steps.size(); ++i) {
+            const views::TrainingStep &a = *got.steps[i], &b = *wanted.steps[i];
+            QCOMPARE(a.step, b.step);
+            QCOMPARE(a.loss, b.loss);
+            QCOMPARE(a.rate, b.rate);
+            QCOMPARE(a.gradientNorm, b.gradientNorm);
+            QCOMPARE(a.endUtcNs, b.endUtcNs);
+            QVERIFY(std::fabs(a.milliseconds - b.milliseconds) < 1e-5);
+            QCOMPARE(a.cells.size(), b.cells.size());
+            for (std::size_t w = 0; w < a.cells.size(); ++w) {
+                const views::TrainingCell &x = a.cells[w], &y = b.cells[w];
+                QVERIFY(x.updateL2 == y.updateL2 && x.units == y.units && x.deadUnits == y.deadUnits);
+                for (const auto& [one, other] : {std::pair{x.gradient, y.gradient}, std::pair{x.weight, y.weight}})
+                    QVERIFY(one.count == other.count && one.zero == other.zero && one.l2 == other.l2 && one.min == other.min && one.std == other.std && one.histogram == other.histogram);
+            }
+        }
+    }
     void waitForEnd() {
         QTRY_VERIFY_WITH_TIMEOUT(state().training && state().training->phase == Phase::Ended, kPatience);
         settle();
@@ -135,14 +178,23 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
     }
 
+    /// Live, stopped by the button: the diagnosis is there, and names the units that died.
     void findsDeadUnits() {
         open(m_folder.filePath("model.onnx"));
-        train("adam", "0.01", 8, 60);
+        train("adam", "0.001", 8, 1'000'000); // slow: it must not be done before it is stopped
+        for (QElapsedTimer waited; !state().training || state().training->steps.size() < 60;) {
+            if (!waited.isValid())
+                waited.start();
+            QVERIFY(waited.elapsed() < kPatience);
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+        }
+        QCOMPARE(state().training->phase, Phase::Running);
+        click("flowStop");
         waitForEnd();
         QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
         const views::TrainingState& training = *state().training;
-        QCOMPARE(training.steps.size(), std::size_t(60));
-        QVERIFY(training.steps.back()->loss < training.steps.front()->loss);
+        QVERIFY(training.steps.size() < 1'000'000);
+        QVERIFY(training.steps.at(59)->loss < training.steps.front()->loss);
         auto* list = part<QListWidget>("flowFindings");
         QStringList texts;
         for (int i = 0; i < list->count(); ++i)
@@ -154,7 +206,99 @@ private Q_SLOTS:
         settle();
         QCOMPARE(state().graph.value(state().selection.value)->name, std::string("hidden.weight"));
         QVERIFY2(part<QLabel>("flowCell")->text().contains("dead 3 of 4"), qPrintable(part<QLabel>("flowCell")->text()));
-        QCOMPARE(state().history.back().title, std::string("trained 60 steps"));
+        QCOMPARE(state().history.back().title, "trained " + std::to_string(training.steps.size()) + " steps");
+    }
+
+    /// The first cell of the first weight, clicked: histograms of its gradient and of the weight itself, which is known before the first step.
+    void showsHistogramsOfTheCell() {
+        const auto* map = flow()->map();
+        QTest::mouseClick(const_cast<views::FlowMap*>(map), Qt::LeftButton, {}, map->cellRect(0, 0).center().toPoint() + QPoint(0, 0));
+        settle();
+        const auto& cell = flow()->histograms()->cell();
+        QVERIFY(cell.has_value());
+        QVERIFY2(flow()->histograms()->title().startsWith("hidden.weight \u00b7 step "), qPrintable(flow()->histograms()->title()));
+        if (flow()->histograms()->title() == "hidden.weight \u00b7 step 0") { // a pixel may hold more than one step
+            QVERIFY(std::fabs(cell->weight.l2 - std::sqrt(0.84)) < 1e-6); // of 0.5 0.3 -0.2 0.4 0.1 0.2 0.3 -0.4
+            QVERIFY(std::fabs(cell->weight.min + 0.4) < 1e-6 && std::fabs(cell->weight.max - 0.5) < 1e-6);
+        }
+        for (const views::TrainingTensor* tensor : {&cell->weight, &cell->gradient}) {
+            QCOMPARE(std::accumulate(tensor->histogram.begin(), tensor->histogram.end(), std::uint32_t{0}), 8U);
+            QCOMPARE(tensor->count, std::int64_t{8});
+        }
+        QCOMPARE(cell->gradient.zero, std::int64_t{6}); // three of the four columns are dead
+        QVERIFY(flow()->histograms()->isVisible() && flow()->histograms()->height() > 60);
+    }
+
+    /// A layer selected elsewhere is the one whose histograms are shown: a click on its row in the outline.
+    void histogramsFollowTheSelectedLayer() {
+        auto* tree = qobject_cast<views::OutlineView*>(m_window->view("outline"))->tree();
+        tree->expandAll();
+        const QModelIndexList found = tree->model()->match(tree->model()->index(0, 0), Qt::DisplayRole, "out", 1, Qt::MatchExactly | Qt::MatchRecursive);
+        QVERIFY(!found.isEmpty());
+        QTest::mouseClick(tree->viewport(), Qt::LeftButton, {}, tree->visualRect(found.front()).center());
+        settle();
+        const auto last = state().training->steps.back();
+        QCOMPARE(flow()->histograms()->title(), QString("out.weight \u00b7 step %1").arg(last->step));
+        const auto place = static_cast<std::size_t>(std::find(state().training->weights.begin(), state().training->weights.end(), "out.weight") - state().training->weights.begin());
+        QCOMPARE(flow()->histograms()->cell()->gradient.l2, last->cells.at(place).gradient.l2);
+    }
+
+    /// The overlay, chosen by keys: the number on a layer is the norm of its weights' gradients in the last step.
+    void overlayShowsTheTrainingStep() {
+        auto* box = m_window->graphPanel()->overlayBox();
+        box->setFocus();
+        QTest::keyClick(box, Qt::Key_End);
+        settle();
+        QCOMPARE(box->currentText(), QString("Overlay: gradient"));
+        const auto prepared = m_window->graphPanel()->canvas()->scenePtr();
+        const auto last = state().training->steps.back();
+        QCOMPARE(prepared->scene().overlayTitle, "Gradient norm of weights, step " + std::to_string(last->step));
+        int compared = 0;
+        state().graph.forEachNode([&](const engine::Node& node) {
+            double squares = 0;
+            for (std::size_t w = 0; w < state().training->values.size(); ++w) {
+                if (std::find(node.inputs.begin(), node.inputs.end(), state().training->values[w]) != node.inputs.end())
+                    squares += std::pow(last->cells[w].gradient.l2, 2);
+            }
+            const views::SceneNode& card = prepared->scene().nodes.at(static_cast<std::size_t>(m_window->graphPanel()->sceneNode(node.id)));
+            QCOMPARE(std::isnan(card.overlay), squares == 0);
+            if (squares > 0)
+                QCOMPARE(card.rightText, "\u2207 " + views::formatNumber(std::sqrt(squares)));
+            compared += squares > 0 ? 1 : 0;
+        });
+        QCOMPARE(compared, 3); // hidden, its bias, out
+        QTest::keyClick(box, Qt::Key_Home);
+        settle();
+    }
+
+    /// Saved with the session and opened again: the curve, the rates and the statistics are there, number by number.
+    void trainingIsKeptInTheSession() {
+        open(m_folder.filePath("model.onnx"));
+        train("adam", "0.01", 8, 40);
+        waitForEnd();
+        const auto before = state().training;
+        QCOMPARE(before->steps.size(), std::size_t(40));
+        const QString path = m_folder.filePath("trained.nabla");
+        saveAs(path);
+        train("sgd", "0.02", 8, 10); // a second one, and Ctrl+S
+        waitForEnd();
+        const auto second = state().training;
+        QVERIFY(m_window->isWindowModified());
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QTest::keyClick(m_window.get(), Qt::Key_S, Qt::ControlModifier);
+        settle();
+        QVERIFY(!m_window->isWindowModified());
+        QCOMPARE(must(loadTrainings(path.toStdString())).size(), std::size_t(2));
+        compareTrainings(*must(loadTrainings(path.toStdString())).front(), *before);
+        open(m_folder.filePath("model.onnx"));
+        QVERIFY(!state().training);
+        open(path);
+        QTRY_VERIFY(state().training != nullptr);
+        compareTrainings(*state().training, *second);
+        QVERIFY2(part<QLabel>("flowTitle")->text().startsWith("sgd, batch 8 \u00b7 step 10 of 10"), qPrintable(part<QLabel>("flowTitle")->text()));
+        QCOMPARE(part<QPushButton>("flowStop")->text(), QString("Train again"));
+        QVERIFY(!m_window->isWindowModified());
     }
 
     void pausesStepsAndGoesOn() {

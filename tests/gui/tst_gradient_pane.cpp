@@ -1,5 +1,6 @@
 // The chain rule of one weight of the first convolution, read from the gradient pane by clicks and keys, against PyTorch's stored values.
 #include <cmath>
+#include <map>
 
 #include <QComboBox>
 #include <QDialog>
@@ -41,7 +42,7 @@ class TestGradientPane : public QObject {
 private:
     std::unique_ptr<views::ThemeSource> m_theme;
     std::unique_ptr<MainWindow> m_window;
-    engine::NamedTensors m_gradients;
+    engine::NamedTensors m_gradients, m_cotangents;
 
     const views::ViewState& state() const { return m_window->controller().state(); }
     void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
@@ -76,6 +77,7 @@ private Q_SLOTS:
         QCoreApplication::setApplicationName("NablascopeGradientTest");
         QSettings().clear();
         m_gradients = must(engine::readNpz(std::string(NABLA_TEST_DATA) + "/samples/digits_cnn/gradients.npz"));
+        m_cotangents = must(engine::readNpz(std::string(NABLA_TEST_DATA) + "/samples/digits_cnn/cotangents.npz"));
         m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
         views::applyTheme(*m_theme);
         m_window = std::make_unique<MainWindow>(*m_theme);
@@ -104,6 +106,111 @@ private Q_SLOTS:
         QTRY_COMPARE(view->emptyPanel()->button()->text(), QString("Run"));
         QTest::mouseClick(view->emptyPanel()->button(), Qt::LeftButton);
         settle();
+    }
+
+    /// Stop, then F8 through the forward and the whole backward pass: after each backward step what the step made is shown, and where it is
+    /// the gradient of a stored value it is PyTorch's (f32 here, f64 there).
+    void stepsThroughTheWholeBackwardPass() {
+        click("stop");
+        QVERIFY(!state().step);
+        std::map<engine::ValueId, std::string> storedOf; // cotangent -> forward name
+        for (const auto& [forward, cotangent] : state().gradientOf) {
+            const std::string& name = state().graph.value(forward)->name;
+            if (m_cotangents.contains(name) || m_gradients.contains(name))
+                storedOf[cotangent] = name;
+        }
+        int compared = 0;
+        std::size_t backward = 0;
+        for (std::size_t k = 0; !state().step || state().step->position < state().step->count; ++k) {
+            QTest::keyClick(m_window.get(), Qt::Key_F8);
+            settle();
+            QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
+            QCOMPARE(state().step->position, k + 1);
+            const engine::Node* node = state().graph.node(state().step->order.at(k));
+            QCOMPARE(state().selection.node.value, node->id.value);
+            if (k < state().step->backwardStart)
+                continue;
+            ++backward;
+            for (const engine::ValueId made : node->outputs) {
+                const auto stored = storedOf.find(made);
+                if (stored == storedOf.end())
+                    continue;
+                const auto& from = m_cotangents.contains(stored->second) ? m_cotangents : m_gradients;
+                const engine::Tensor &wanted = from.at(stored->second), &got = state().values->at(made).tensor();
+                double difference = 0, largest = 0;
+                for (std::int64_t i = 0; i < wanted.elementCount(); ++i) {
+                    difference = std::max(difference, std::fabs(wanted.asDouble(i) - got.asDouble(i)));
+                    largest = std::max(largest, std::fabs(wanted.asDouble(i)));
+                }
+                QVERIFY2(difference <= 1e-4 * largest, stored->second.c_str());
+                ++compared;
+            }
+        }
+        QCOMPARE(backward, state().step->count - state().step->backwardStart);
+        QVERIFY2(backward >= 30 && compared >= 25, qPrintable(QString("%1 steps, %2 compared").arg(backward).arg(compared)));
+    }
+
+    /// The overlay that came with the first backward step: the number on a card is the norm of its gradient, wider and stronger coloured edges carry
+    /// more, and a layer's box shows the norm over all its weights' gradients, which is PyTorch's.
+    void overlayShowsNormsOnTheGraph() {
+        QCOMPARE(m_window->graphPanel()->overlayBox()->currentText(), QString("Overlay: gradient"));
+        const auto prepared = m_window->graphPanel()->canvas()->scenePtr();
+        const views::GraphScene& scene = prepared->scene();
+        QCOMPARE(scene.overlayTitle, std::string("Gradient norm, log scale"));
+        QVERIFY(scene.overlayRamp == views::OverlayRamp::Health);
+        QVERIFY(scene.overlayLow.find("vanishing") != std::string::npos && scene.overlayHigh.find("exploding") != std::string::npos);
+        const auto normOf = [](const engine::Tensor& t) {
+            double squares = 0;
+            for (std::int64_t i = 0; i < t.elementCount(); ++i)
+                squares += t.asDouble(i) * t.asDouble(i);
+            return std::sqrt(squares);
+        };
+        int cards = 0, edges = 0, groups = 0;
+        state().graph.forEachNode([&](const engine::Node& node) {
+            const int card = m_window->graphPanel()->sceneNode(node.id);
+            if (!node.gradientOf || card < 0 || scene.nodes[static_cast<std::size_t>(card)].form != views::NodeForm::Card)
+                return;
+            const views::SceneNode& shown = scene.nodes[static_cast<std::size_t>(card)];
+            const engine::Tensor& made = state().values->at(node.output(0)).tensor();
+            if (made.elementCount() == 0) { // an empty list of axes or of sizes has no norm
+                QVERIFY(std::isnan(shown.overlay));
+                return;
+            }
+            const std::string norm = views::formatNumber(normOf(made));
+            QVERIFY2(shown.rightText == norm, (node.name + " " + shown.rightText + " " + norm).c_str());
+            QVERIFY(!std::isnan(shown.overlay));
+            ++cards;
+        });
+        for (const views::SceneEdge& edge : scene.edges) {
+            if (!std::isnan(edge.overlay)) {
+                QVERIFY2(edge.label.find("\u2016g\u2016 ") != std::string::npos, edge.label.c_str());
+                QVERIFY(views::overlayEdgeWidth(edge.overlay) >= 1 && views::overlayEdgeWidth(edge.overlay) <= 6);
+                ++edges;
+            }
+        }
+        QVERIFY(views::overlayEdgeWidth(-1) < views::overlayEdgeWidth(0) && views::overlayEdgeWidth(0) < views::overlayEdgeWidth(1));
+        // Boxes of layers, forward and backward: the first convolution's weight and bias.
+        const engine::Node* conv = nullptr;
+        state().graph.forEachNode([&](const engine::Node& node) { conv = !conv && node.is("Conv") && !node.gradientOf ? &node : conv; });
+        const int scope = state().scopes->scope(conv->id);
+        double squares = 0;
+        state().graph.forEachNode([&](const engine::Node& node) {
+            bool inside = false;
+            for (int s = state().scopes->scope(node.id); s > 0; s = state().scopes->scopes[static_cast<std::size_t>(s)].parent)
+                inside = inside || s == scope;
+            for (const engine::ValueId input : inside ? node.inputs : std::vector<engine::ValueId>()) {
+                const engine::Value* value = input ? state().graph.value(input) : nullptr;
+                if (value && value->constant && m_gradients.contains(value->name))
+                    squares += std::pow(normOf(m_gradients.at(value->name)), 2);
+            }
+        });
+        QVERIFY(scope > 0 && squares > 0);
+        const std::string wanted = "\u2207 weights " + views::formatNumber(std::sqrt(squares));
+        for (const views::SceneGroup& group : scene.groups)
+            groups += group.rightText == wanted ? 1 : 0;
+        for (const views::SceneNode& node : scene.nodes)
+            groups += node.form == views::NodeForm::CollapsedGroup && node.rightText == wanted ? 1 : 0;
+        QVERIFY2(cards >= 5 && edges >= 5 && groups >= 1, qPrintable(QString("%1 cards, %2 edges, %3 groups with %4").arg(cards).arg(edges).arg(groups).arg(QString::fromStdString(wanted))));
     }
 
     void forwardAndBackwardNodesLeadToEachOther() {

@@ -272,6 +272,16 @@ private Q_SLOTS:
         QVERIFY(rowOf("x[1] = 100") > 0);
     }
 
+    /// tests/data/half_range/README.md: how many elements of a float16 value stand at its ends, under its numbers.
+    void endsOfFloat16AreCounted() {
+        open(QStringLiteral(NABLA_TEST_DATA "/half_range/model.onnx"));
+        click("run");
+        m_window->controller().select({{}, state().graph.outputs().front()});
+        settle();
+        const QString note = m_window->view("inspector")->findChild<QLabel*>("inspectorValueNote")->text();
+        QVERIFY2(note.endsWith("2 (25 %) at the largest number 65504, 2 (25 %) below the smallest normal one"), qPrintable(note));
+    }
+
     /// Softmax of a row that is masked in part is finite: the mask's infinity is meant, and no bar is in the way.
     void aMaskIsNoTrouble() {
         runGraph("mask", graphOf([](engine::GraphEditor& e) {

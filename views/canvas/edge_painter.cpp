@@ -46,6 +46,13 @@ QPen EdgePainter::penOf(const SceneEdge& edge, EdgeEmphasis emphasis) const {
         dash(5, 4);
         break;
     }
+    if (!std::isnan(edge.overlay) && m_context.scene().overlayRamp == OverlayRamp::Health && edge.style != EdgeStyle::NotYet) {
+        // The middle of the ramp is nearly the canvas: mixed with the edge's ink it stays a line.
+        pen.setColor(mix(t.edge, t.healthAt(static_cast<double>(edge.overlay)), 0.35 + 0.65 * std::fabs(static_cast<double>(edge.overlay))));
+        pen.setWidthF(static_cast<double>(overlayEdgeWidth(edge.overlay)));
+        if (edge.style == EdgeStyle::Saved)
+            dash(2, 3);
+    }
     if (edge.diff == DiffState::Added)
         pen.setColor(t.added);
     else if (edge.diff == DiffState::Changed)

@@ -65,6 +65,8 @@ void applyLayout(GraphScene& scene, const LayoutResult& layout) {
     scene.bounds = layout.bounds;
 }
 
+float overlayEdgeWidth(float position) { return 3.5F + 2.5F * std::clamp(position, -1.0F, 1.0F); }
+
 float edgeWidth(std::int64_t bytes) {
     if (bytes <= 0)
         return 1;

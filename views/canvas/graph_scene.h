@@ -65,6 +65,7 @@ struct SceneEdge {
     std::int64_t bytes = 0; ///< of the value; sets the width
     EdgeStyle style = EdgeStyle::Value;
     DiffState diff = DiffState::None;
+    float overlay = std::numeric_limits<float>::quiet_NaN(); ///< position on the health ramp: sets colour and width; NaN: none
     bool labelled = false; ///< label always drawn, because no card says it; else on hover and selection
     std::string label; ///< [1,64,56,56] f32 784 KiB
     std::string name; ///< of the value, for tool tips
@@ -109,6 +110,8 @@ LayoutRequest layoutRequestOf(const GraphScene& scene);
 /// Puts a layout of layoutRequestOf(scene) into the scene.
 void applyLayout(GraphScene& scene, const LayoutResult& layout);
 
+/// Of a position on the health ramp: 1 px where it vanishes, 3.5 where it is usual, 6 where it explodes.
+float overlayEdgeWidth(float position);
 /// clamp(1 + 0.25 log2(bytes / 16 KiB), 1, 4) px.
 float edgeWidth(std::int64_t bytes);
 

@@ -1,6 +1,8 @@
 // Controls above, the map at the left, what it means at the right.
 #include "views/gradient_flow/gradient_flow_view.h"
 
+#include <algorithm>
+
 #include <QApplication>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -12,6 +14,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "views/gradient_flow/flow_histograms.h"
 #include "views/gradient_flow/flow_map.h"
 #include "views/theme/fonts.h"
 #include "views/theme/icons.h"
@@ -83,6 +86,7 @@ QWidget* GradientFlowView::makePage() {
     m_cell->setFont(fonts.caption);
     m_cell->setTextFormat(Qt::PlainText);
     m_cell->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_histograms = new FlowHistograms(themeSource(), page);
     m_list = new QListWidget(page);
     m_list->setObjectName("flowFindings");
     m_list->setAccessibleName(tr("Diagnosis"));
@@ -95,10 +99,15 @@ QWidget* GradientFlowView::makePage() {
     column->addWidget(m_map, 1);
     column->addWidget(m_cell);
     auto* split = new QSplitter(Qt::Horizontal, page);
+    auto* middle = new QWidget(page);
+    auto* spread = new QVBoxLayout(middle);
+    spread->setContentsMargins(8, 2, 8, 4);
+    spread->addWidget(m_histograms);
     split->addWidget(left);
+    split->addWidget(middle);
     split->addWidget(m_list);
     split->setStretchFactor(0, 1);
-    split->setSizes({900, 320});
+    split->setSizes({760, 280, 300});
     auto* layout = new QVBoxLayout(page);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(2);
@@ -143,12 +152,64 @@ void GradientFlowView::pick(int weight, int step) {
 
 void GradientFlowView::setState(const ViewState& state, const Changes& changes) {
     m_document = state.hasDocument();
+    if (changes.selection && !changes.training && !changes.graph) {
+        if (const int weight = weightOf(state); weight >= 0 && weight != m_weight) {
+            m_weight = weight;
+            m_step = -1;
+            showCell();
+        }
+        return;
+    }
     if (!changes.training && !changes.graph)
         return;
     if (state.training != m_training && (!state.training || !m_training || state.training->steps.size() < m_training->steps.size()))
         m_weight = m_step = -1; // another run
     m_training = state.training;
+    if (const int weight = m_weight < 0 ? weightOf(state) : -1; weight >= 0)
+        m_weight = weight;
     show();
+}
+
+int GradientFlowView::weightOf(const ViewState& state) const {
+    if (!m_training)
+        return -1;
+    const auto place = [&](engine::ValueId value) {
+        const auto it = value ? std::find(m_training->values.begin(), m_training->values.end(), value) : m_training->values.end();
+        return it == m_training->values.end() ? -1 : static_cast<int>(it - m_training->values.begin());
+    };
+    if (const int weight = place(state.selection.value); weight >= 0)
+        return weight;
+    const engine::Node* node = state.graph.node(state.selection.node);
+    if (node && node->gradientOf)
+        node = state.graph.node(node->gradientOf);
+    for (const engine::ValueId input : node ? node->inputs : std::vector<engine::ValueId>()) {
+        if (const int weight = place(input); weight >= 0)
+            return weight;
+    }
+    return -1;
+}
+
+/// What is said of the picked cell: its numbers and its histograms.
+void GradientFlowView::showCell() {
+    const TrainingState& t = *m_training;
+    m_map->setPicked(m_weight, m_step);
+    const TrainingStep* step = nullptr;
+    if (m_weight >= 0 && m_weight < static_cast<int>(t.weights.size()) && m_step < static_cast<int>(t.steps.size())) {
+        for (std::size_t i = m_step >= 0 ? static_cast<std::size_t>(m_step) + 1 : t.steps.size(); i-- > 0 && !step;) {
+            if (t.steps[i]->cells.size() == t.weights.size())
+                step = t.steps[i].get();
+            else if (m_step >= 0)
+                break; // that step has no statistics
+        }
+    }
+    if (!step) {
+        m_cell->setText(tr("Click a cell for its numbers."));
+        m_histograms->setCell({}, std::nullopt);
+        return;
+    }
+    const auto weight = static_cast<std::size_t>(m_weight);
+    m_cell->setText(tr("%1, step %2: %3").arg(q(t.weights[weight])).arg(step->step).arg(q(cellText(step->cells[weight]))));
+    m_histograms->setCell(tr("%1 · step %2").arg(q(t.weights[weight])).arg(step->step), step->cells[weight]);
 }
 
 void GradientFlowView::show() {
@@ -174,10 +235,7 @@ void GradientFlowView::show() {
     m_rate->setEnabled(!ended);
     m_stop->setText(ended ? tr("Train again") : tr("Stop"));
     m_map->setTraining(m_training);
-    m_map->setPicked(m_weight, m_step);
-    const bool cell = m_weight >= 0 && m_step >= 0 && t.steps[static_cast<std::size_t>(m_step)]->cells.size() == t.weights.size();
-    m_cell->setText(cell ? tr("%1, step %2: %3").arg(q(t.weights[static_cast<std::size_t>(m_weight)])).arg(t.steps[static_cast<std::size_t>(m_step)]->step).arg(q(cellText(t.steps[static_cast<std::size_t>(m_step)]->cells[static_cast<std::size_t>(m_weight)])))
-                         : tr("Click a cell for its numbers."));
+    showCell();
     m_findings = diagnose(t);
     m_list->clear();
     for (const Finding& finding : m_findings) {

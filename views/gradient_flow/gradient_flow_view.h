@@ -14,6 +14,7 @@ class QStackedWidget;
 
 namespace nabla::views {
 
+class FlowHistograms;
 class FlowMap;
 
 class GradientFlowView : public View {
@@ -23,6 +24,7 @@ public:
 
     void setState(const ViewState& state, const Changes& changes) override;
     FlowMap* map() const { return m_map; }
+    FlowHistograms* histograms() const { return m_histograms; }
     EmptyPanel* emptyPanel() const { return m_empty; }
 
 private:
@@ -30,14 +32,18 @@ private:
     void pick(int weight, int step);
     void goTo(int finding);
     void show();
+    void showCell();
+    /// The weight that is selected, or that the selected node reads; its backward node counts for it. -1: none of these.
+    int weightOf(const ViewState& state) const;
 
     std::shared_ptr<const TrainingState> m_training;
     bool m_document = false;
     std::vector<Finding> m_findings;
-    int m_weight = -1, m_step = -1;
+    int m_weight = -1, m_step = -1; ///< a weight without a step: its last one
     QStackedWidget* m_pages;
     EmptyPanel* m_empty;
     FlowMap* m_map;
+    FlowHistograms* m_histograms;
     QLabel *m_title, *m_cell;
     QComboBox* m_measure;
     QLineEdit* m_rate;

@@ -2,6 +2,7 @@
 #include "views/graph/graph_view_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -37,6 +38,7 @@ public:
         addOutputs();
         m_graph.forEachNode([this](const Node& node) { addEdges(node); });
         addOutputEdges();
+        writeTotals();
         return std::move(m_view);
     }
 
@@ -159,6 +161,34 @@ private:
             out.share = it->second;
     }
 
+    /// Sums of the overlay's amounts on group boxes and closed cards.
+    void writeTotals() {
+        if (!m_options.overlay || !m_options.overlay->totalText)
+            return;
+        const Overlay& overlay = *m_options.overlay;
+        const bool norm = overlay.total == Overlay::Total::Norm;
+        std::map<int, double> totals; // by scope
+        m_graph.forEachNode([&](const Node& node) {
+            const auto it = overlay.amount.find(node.id);
+            if (it == overlay.amount.end())
+                return;
+            for (int scope = m_scopes.scope(node.id); scope > 0; scope = m_scopes.scopes[static_cast<std::size_t>(scope)].parent)
+                totals[scope] += norm ? it->second * it->second : it->second;
+        });
+        for (const auto& [scope, sum] : totals) {
+            const double total = norm ? std::sqrt(sum) : sum;
+            const auto index = static_cast<std::size_t>(scope);
+            if (const int group = m_groupOf[index]; group >= 0)
+                m_view.scene.groups[static_cast<std::size_t>(group)].rightText = overlay.totalText(total);
+            if (const int card = m_cardOf[index]; card >= 0) {
+                SceneNode& node = m_view.scene.nodes[static_cast<std::size_t>(card)];
+                node.rightText = overlay.totalText(total);
+                if (overlay.place)
+                    node.overlay = overlay.place(total);
+            }
+        }
+    }
+
     SceneNode terminal(ValueId id, const char* what) const {
         SceneNode node;
         node.key = kValueKey | id.value;
@@ -218,6 +248,12 @@ private:
             edge.label += " " + formatBytes(edge.bytes);
         edge.name = m_graph.value(id) ? m_graph.value(id)->name : "";
         edge.style = styleOf(from, to);
+        if (m_options.overlay) {
+            if (const auto it2 = m_options.overlay->edges.find(id); it2 != m_options.overlay->edges.end()) {
+                edge.overlay = it2->second.position;
+                edge.label += (edge.label.empty() ? "" : " \u00b7 ") + it2->second.text;
+            }
+        }
         // Only a closed scope does not say itself what comes out of it.
         edge.labelled = m_view.scene.nodes[static_cast<std::size_t>(from)].form == NodeForm::CollapsedGroup && !edge.label.empty();
         m_view.scene.edges.push_back(std::move(edge));

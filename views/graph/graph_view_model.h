@@ -1,6 +1,7 @@
 // From an engine graph to a scene of the canvas: which scopes are open, what each card says, which edges cross. No Qt.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +24,16 @@ struct Overlay {
     std::unordered_map<engine::NodeId, float> position;  ///< on the ramp
     std::unordered_map<engine::NodeId, std::string> text; ///< right-hand text of the card
     std::unordered_map<engine::NodeId, float> share;      ///< bar, 0..1
+    /// What a node adds to its scopes: a sum, or parts of one norm (the root of the sum of squares).
+    std::unordered_map<engine::NodeId, double> amount;
+    enum class Total : std::uint8_t { Sum, Norm } total = Total::Sum;
+    std::function<std::string(double)> totalText;         ///< right-hand text of a scope
+    std::function<float(double)> place;                   ///< of a closed scope's total on the ramp
+    struct Edge {
+        float position = 0;
+        std::string text;
+    };
+    std::unordered_map<engine::ValueId, Edge> edges;      ///< of values; Health only
 };
 
 struct GraphViewOptions {

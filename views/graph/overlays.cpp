@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "views/graph/node_text.h"
 #include "views/theme/units.h"
@@ -29,48 +31,151 @@ Overlay linear(const char* title, const Numbers& numbers, std::string (*text)(st
         out.share[id] = static_cast<float>(t);
         out.text[id] = text(static_cast<std::int64_t>(x));
     }
+    out.amount = numbers;
+    out.totalText = [text](double total) { return text(static_cast<std::int64_t>(total)); };
     return out;
 }
 
-/// Healthy is the middle: rms within two decades of the median is near 0, four decades away is the end of the ramp.
-Overlay gradients(const ViewState& state) {
-    Overlay out;
-    out.title = "Gradient rms";
-    out.ramp = OverlayRamp::Health;
-    std::unordered_map<NodeId, double> rms;
-    state.graph.forEachNode([&](const Node& node) {
-        if (!node.gradientOf)
-            return;
-        const auto it = state.stats.find(node.output(0));
-        if (it != state.stats.end() && it->second.count > 0)
-            rms[node.id] = it->second.rms;
-    });
+constexpr double kDecades = 4; // from the middle of the ramp to its ends
+
+/// The ramp's middle is the median; a power of ten is a quarter of the way to an end.
+struct LogRamp {
+    double middle = 0; ///< log10
+
+    float operator()(double x) const {
+        if (std::isnan(x))
+            return std::numeric_limits<float>::quiet_NaN();
+        return x > 0 ? static_cast<float>(std::clamp((std::log10(x) - middle) / kDecades, -1.0, 1.0)) : -1.0F;
+    }
+};
+
+/// None: nothing is above zero.
+std::optional<LogRamp> rampOf(const std::vector<double>& norms) {
     std::vector<double> logs;
-    for (const auto& [id, x] : rms) {
-        if (x > 0)
+    for (const double x : norms) {
+        if (x > 0 && std::isfinite(x))
             logs.push_back(std::log10(x));
     }
     if (logs.empty())
-        return out;
+        return std::nullopt;
     std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
-    const double median = logs[logs.size() / 2];
-    out.low = "vanishing";
-    out.high = "exploding";
-    for (const auto& [id, x] : rms) {
-        out.position[id] = x > 0 ? static_cast<float>(std::clamp((std::log10(x) - median) / 4, -1.0, 1.0)) : -1.0F;
-        out.text[id] = "rms " + formatNumber(x);
+    return LogRamp{logs[logs.size() / 2]};
+}
+
+Overlay normOverlay(const LogRamp& ramp) {
+    Overlay out;
+    out.title = "Gradient norm, log scale";
+    out.ramp = OverlayRamp::Health;
+    out.low = "\u2264 " + formatNumber(std::pow(10, ramp.middle - kDecades), 2) + " vanishing";
+    out.high = "exploding \u2265 " + formatNumber(std::pow(10, ramp.middle + kDecades), 2);
+    out.total = Overlay::Total::Norm;
+    out.totalText = [](double total) { return "\u2207 weights " + formatNumber(total); };
+    out.place = ramp;
+    return out;
+}
+
+Overlay nothing(const char* why) {
+    Overlay out;
+    out.title = why;
+    return out;
+}
+
+/// Norm of a value of the backward pass; none while it is not computed.
+std::optional<double> normOf(const ViewState& state, ValueId value) {
+    const auto it = state.stats.find(value);
+    return it != state.stats.end() && it->second.count > 0 ? std::optional(it->second.l2) : std::nullopt;
+}
+
+void addEdge(Overlay& out, const LogRamp& ramp, ValueId value, double norm) { out.edges[value] = {ramp(norm), "\u2016g\u2016 " + formatNumber(norm)}; }
+
+Overlay backwardNorms(const ViewState& state) {
+    Numbers backward;
+    std::vector<double> norms;
+    state.graph.forEachNode([&](const Node& node) {
+        const auto norm = node.gradientOf ? normOf(state, node.output(0)) : std::nullopt;
+        if (norm) {
+            backward[node.id] = *norm;
+            norms.push_back(*norm);
+        }
+    });
+    const auto ramp = rampOf(norms);
+    if (!ramp)
+        return nothing("No gradients computed yet");
+    Overlay out = normOverlay(*ramp);
+    for (const auto& [id, norm] : backward) {
+        out.position[id] = (*ramp)(norm);
+        out.text[id] = formatNumber(norm);
+        for (const ValueId output : state.graph.node(id)->outputs) {
+            if (const auto each = normOf(state, output))
+                addEdge(out, *ramp, output, *each);
+        }
     }
-    // The forward node shows the cotangent of its first output.
     for (const auto& [forward, cotangent] : state.gradientOf) {
         const Value* value = state.graph.value(forward);
-        const auto it = state.stats.find(cotangent);
-        if (!value || !value->producer || value->outputIndex != 0 || it == state.stats.end() || rms.contains(value->producer))
+        const auto norm = value ? normOf(state, cotangent) : std::nullopt;
+        if (!norm)
             continue;
-        const double x = it->second.rms;
-        out.position[value->producer] = x > 0 ? static_cast<float>(std::clamp((std::log10(x) - median) / 4, -1.0, 1.0)) : -1.0F;
-        out.text[value->producer] = "\u2191 rms " + formatNumber(x);
+        if (value->constant) { // a weight: it counts for the scope of its backward node, and for those of its readers
+            if (const Value* gradient = state.graph.value(cotangent); gradient && gradient->producer)
+                out.amount[gradient->producer] = std::hypot(out.amount[gradient->producer], *norm);
+            state.graph.forEachNode([&](const Node& node) {
+                if (!node.gradientOf && std::find(node.inputs.begin(), node.inputs.end(), forward) != node.inputs.end())
+                    out.amount[node.id] = std::hypot(out.amount[node.id], *norm);
+            });
+            continue;
+        }
+        addEdge(out, *ramp, forward, *norm);
+        if (value->producer && value->outputIndex == 0 && !backward.contains(value->producer)) {
+            out.position[value->producer] = (*ramp)(*norm);
+            out.text[value->producer] = "\u2191 " + formatNumber(*norm);
+        }
     }
     return out;
+}
+
+/// Of the last step that has statistics.
+Overlay trainingNorms(const ViewState& state) {
+    const TrainingState& training = *state.training;
+    const auto last = std::find_if(training.steps.rbegin(), training.steps.rend(), [&](const TrainingStepPtr& step) { return step->cells.size() == training.weights.size(); });
+    if (last == training.steps.rend() || training.values.size() != training.weights.size())
+        return nothing("No training step yet");
+    std::unordered_map<ValueId, double> squares;
+    for (std::size_t w = 0; w < training.values.size(); ++w)
+        squares[training.values[w]] = (*last)->cells[w].gradient.l2 * (*last)->cells[w].gradient.l2;
+    Numbers norms;
+    std::vector<double> all;
+    state.graph.forEachNode([&](const Node& node) {
+        double sum = 0;
+        bool any = false;
+        for (const ValueId input : node.inputs) {
+            if (const auto it = squares.find(input); it != squares.end()) {
+                sum += it->second;
+                any = true;
+            }
+        }
+        if (any) {
+            norms[node.id] = std::sqrt(sum);
+            all.push_back(std::sqrt(sum));
+        }
+    });
+    const auto ramp = rampOf(all);
+    if (!ramp)
+        return nothing("Every gradient is zero");
+    Overlay out = normOverlay(*ramp);
+    out.title = "Gradient norm of weights, step " + std::to_string((*last)->step);
+    for (const auto& [id, norm] : norms) {
+        out.position[id] = (*ramp)(norm);
+        out.text[id] = "\u2207 " + formatNumber(norm);
+    }
+    out.amount = std::move(norms);
+    return out;
+}
+
+Overlay gradients(const ViewState& state) {
+    const bool backward = std::any_of(state.gradientOf.begin(), state.gradientOf.end(), [&](const auto& pair) { return state.stats.contains(pair.second); });
+    if (!backward && state.training && !state.training->steps.empty())
+        return trainingNorms(state);
+    return backwardNorms(state);
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
+#include "engine/tensor/half_range.h"
 #include "views/inspector/value_pictures.h"
 #include "views/theme/fonts.h"
 #include "views/theme/row_delegate.h"
@@ -162,6 +163,7 @@ QWidget* InspectorView::makeValuesPage() {
     m_valueTitle->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_valueNote = new QLabel(page);
     m_valueNote->setWordWrap(true);
+    m_valueNote->setObjectName("inspectorValueNote");
     m_valueNote->setFont(Fonts::from(QApplication::font()).caption);
     m_elementNote = new QLabel(page);
     m_elementNote->setObjectName("inspectorElement");
@@ -273,6 +275,12 @@ void InspectorView::showValue() {
     QString note = q(m_model.valueNote);
     if (m_model.stats)
         note = tr("%1 values, %2 NaN, %3 Inf, %4 zero").arg(m_model.stats->count).arg(m_model.stats->nan).arg(m_model.stats->inf).arg(m_model.stats->zero);
+    if (const auto range = engine::halfRange(m_model.value.tensor().dtype()); m_model.stats && range) {
+        const double count = std::max<double>(1, static_cast<double>(m_model.stats->count));
+        note += tr(", %1 (%2 %) at the largest number %3, %4 (%5 %) below the smallest normal one")
+                    .arg(m_model.stats->saturated).arg(100 * static_cast<double>(m_model.stats->saturated) / count, 0, 'g', 3)
+                    .arg(range->largest, 0, 'g', 5).arg(m_model.stats->subnormal).arg(100 * static_cast<double>(m_model.stats->subnormal) / count, 0, 'g', 3);
+    }
     m_valueNote->setText(note);
     m_histogram->setStats(m_model.stats && m_model.value.tensor().elementCount() > 1 ? m_model.stats : std::nullopt);
     const engine::Tensor& tensor = m_model.value.tensor();

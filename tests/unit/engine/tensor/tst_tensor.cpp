@@ -13,6 +13,7 @@
 #include <QTest>
 
 #include "engine/tensor/element.h"
+#include "engine/tensor/half_range.h"
 #include "engine/tensor/tensor.h"
 
 using namespace nabla::engine;
@@ -45,6 +46,34 @@ std::uint32_t bitsAt(const Tensor& tensor, std::int64_t i) {
 class tst_tensor : public QObject {
     Q_OBJECT
 private slots:
+    /// IEEE 754 binary16 and the upper half of binary32: the ends, one step inside them, and what is no number.
+    void endsOfHalfTypesAreCounted_data() {
+        QTest::addColumn<int>("type");
+        QTest::addColumn<double>("largest");
+        QTest::addColumn<double>("normal");
+        QTest::addColumn<double>("smallest");
+        QTest::newRow("float16") << static_cast<int>(DType::Float16) << 65504.0 << std::ldexp(1, -14) << std::ldexp(1, -24);
+        QTest::newRow("bfloat16") << static_cast<int>(DType::BFloat16) << std::ldexp(255, 120) << std::ldexp(1, -126) << std::ldexp(1, -133);
+    }
+    void endsOfHalfTypesAreCounted() {
+        QFETCH(int, type);
+        QFETCH(double, largest);
+        QFETCH(double, normal);
+        QFETCH(double, smallest);
+        const DType dtype = static_cast<DType>(type);
+        QCOMPARE(halfRange(dtype)->largest, largest);
+        QCOMPARE(halfRange(dtype)->smallestNormal, normal);
+        const double values[] = {largest, -largest, largest / 2, normal, -normal, normal / 2, smallest, 0, -0.0, HUGE_VAL, std::nan("")};
+        Tensor t = *Tensor::make(dtype, {std::ssize(values)});
+        for (std::int64_t i = 0; i < t.elementCount(); ++i)
+            writeDouble(dtype, t.mutableRaw(), i, values[i]);
+        const HalfCounts counts = halfCounts(t);
+        QCOMPARE(counts.count, std::int64_t{11});
+        QCOMPARE(counts.saturated, std::int64_t{2});
+        QCOMPARE(counts.subnormal, std::int64_t{2});
+        QVERIFY(!halfRange(DType::Float32) && halfCounts(Tensor::of<float>({1}, {1e-40F})).subnormal == 0);
+    }
+
     void castsAgree_data() { listTypes("casts"); }
     void castsAgree();
     void codesDecode_data() { listTypes("codes"); }

@@ -246,7 +246,10 @@ void GraphCanvas::paintLegend(QPainter& painter) const {
     const Fonts fonts = Fonts::from(font());
     const QFontMetricsF strong(fonts.strong), mono(fonts.cardMono);
     const double pad = 10, bar = 7;
-    const QRectF frame(width() - kMinimapWidth - kOverlayMargin, kOverlayMargin, kMinimapWidth,
+    const double ends = mono.horizontalAdvance(QString::fromStdString(scene().overlayLow + "   " + scene().overlayHigh));
+    const double wanted = std::max(strong.horizontalAdvance(QString::fromStdString(scene().overlayTitle)), ends) + 2 * pad + 2;
+    const double wide = std::clamp<double>(wanted, kMinimapWidth, std::max<double>(kMinimapWidth, width() / 2.0));
+    const QRectF frame(width() - wide - kOverlayMargin, kOverlayMargin, wide,
         strong.height() + bar + mono.height() + 2 * pad + 10);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(t.border, 1));
@@ -267,8 +270,8 @@ void GraphCanvas::paintLegend(QPainter& painter) const {
     painter.setFont(fonts.cardMono);
     painter.setPen(t.muted);
     const double baseline = top + bar + 5 + mono.ascent();
-    painter.drawText(QPointF(in.left(), baseline), elided(scene().overlayLow, mono, in.width() / 2, Qt::ElideRight));
-    const QString high = elided(scene().overlayHigh, mono, in.width() / 2, Qt::ElideRight);
+    const QString high = elided(scene().overlayHigh, mono, in.width() / 2 + 8, Qt::ElideRight);
+    painter.drawText(QPointF(in.left(), baseline), elided(scene().overlayLow, mono, in.width() - mono.horizontalAdvance(high) - 6, Qt::ElideRight));
     painter.drawText(QPointF(in.right() - mono.horizontalAdvance(high), baseline), high);
 }
 

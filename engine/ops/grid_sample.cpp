@@ -76,7 +76,8 @@ AxisTaps tapsAt(double normalized, std::int64_t size, const Settings& s) {
     if (s.mode == Mode::Nearest)
         x = std::nearbyint(x);
     if (x < low || x > high) {
-        if (s.padding == Padding::Border)
+        // Cubic keeps the place and takes the border's values for its outer neighbours, as PyTorch and onnxruntime do.
+        if (s.padding == Padding::Border && s.mode != Mode::Cubic)
             x = std::clamp(x, 0.0, length - 1);
         else if (s.padding == Padding::Reflection)
             x = reflect(x, low, high);

@@ -146,8 +146,14 @@ def small_floats():
              "reference evaluator of onnx 1.23.2", by_reference, axis=0)
 
 
+def sampling():
+    grid = RNG.uniform(-2, 2, (1, 4, 2, 2))  # half of it outside
+    case("gridsample_cubic_border", "GridSample", 22, [RNG.standard_normal((1, 2, 4, 3)), grid], [D],
+         "onnxruntime 1.32.0, equal to PyTorch 2.15's grid_sample; the evaluator of onnx clamps the place first", by_onnxruntime, mode="cubic", padding_mode="border")
+
+
 def main():
-    for family in (legacy_broadcasting, attention, normalization, loops, pools, resizing, others, small_floats):
+    for family in (legacy_broadcasting, attention, normalization, loops, pools, resizing, others, small_floats, sampling):
         family()
     (HERE / "README.md").write_text("""# What random comparison found
 

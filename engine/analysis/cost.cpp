@@ -1,140 +1,240 @@
-// Costs from types: FLOPs by the operators' own formulas, bytes as the sum of what is read and written.
+// Costs from types: FLOPs by the operators' own rules, bytes as the sum of what is read and written.
 #include "engine/analysis/cost.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "engine/analysis/expanded_cost.h"
+#include "engine/analysis/trip_count.h"
 #include "engine/base/saturated.h"
-#include "engine/graph/graph_editor.h"
+#include "engine/ops/cost_rules.h"
 
 namespace nabla::engine {
 
 namespace {
 
-/// Operators that only move or describe elements.
-bool computesNothing(const Node& node) {
-    static const std::unordered_set<std::string_view> kMovers
-        = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice", "Gather",
-            "GatherElements", "GatherND", "Shape", "Size", "Constant", "ConstantOfShape", "Expand", "Tile", "Pad",
-            "Cast", "CastLike", "Dropout", "DepthToSpace", "SpaceToDepth", "If", "Loop", "Scan", "Optional",
-            "OptionalGetElement", "OptionalHasElement", "SequenceConstruct", "SequenceEmpty", "SequenceInsert",
-            "SequenceErase", "SequenceAt", "SequenceLength", "SplitToSequence", "ConcatFromSequence", "ScatterElements",
-            "ScatterND", "Range", "EyeLike", "OneHot", "Trilu", "ReverseSequence", "BitCast"};
-    return node.domain.empty() && kMovers.contains(node.opType);
-}
+/// What a body takes, run once.
+struct BodyWork {
+    std::int64_t flops = 0, bytesRead = 0, bytesWritten = 0;
+    bool known = true;
+
+    void add(const NodeCost& cost, std::int64_t times = 1) {
+        flops = saturatedSum(flops, saturatedProduct({cost.flops, times}));
+        bytesRead = saturatedSum(bytesRead, saturatedProduct({cost.bytesRead, times}));
+        bytesWritten = saturatedSum(bytesWritten, saturatedProduct({cost.bytesWritten, times}));
+        known = known && cost.known;
+    }
+};
+
+/// Shapes and element types of a node's values, for the rules; handles (sequences, optionals, maps) have neither and move nothing.
+struct NodeShapes {
+    std::vector<std::optional<Shape>> inputs, outputs;
+    std::vector<DType> inputTypes, outputTypes;
+    std::vector<TensorPtr> constants;
+    bool known = true;
+};
 
 class Counter {
 public:
-    Counter(const Graph& main, const TypeMap& types, GraphCost& total)
-        : m_main(main)
+    Counter(const Graph& graph, const TypeMap& types, ExpandedCosts& expanded, GraphCost& total)
+        : m_graph(graph)
         , m_types(types)
+        , m_expanded(expanded)
         , m_total(total) { }
 
-    void count(const Graph& graph) {
-        graph.forEachValue([&](const Value& value) {
-            if (const TensorPtr constant = graph.constant(value.id))
-                countParameter(*constant);
+    void count() {
+        const BodyWork all = countGraph(m_graph, [&](const NodeCost& cost) {
+            if (cost.known)
+                m_total.bytesMoved = saturatedSum(m_total.bytesMoved, saturatedSum(cost.bytesRead, cost.bytesWritten));
+            else
+                ++m_total.unknownNodes;
         });
-        graph.forEachNode([&](const Node& node) {
-            if (const TensorPtr constant = node.is("Constant") ? node.tensorAttribute("value") : nullptr)
-                countParameter(*constant);
-            countNode(node);
-            for (const auto& [name, body] : node.bodies())
-                count(*body); // once, whatever the number of iterations
-        });
+        m_total.flops = all.flops;
+        countParameters(m_graph);
+        for (const auto& [key, function] : m_graph.functions()) {
+            if (function && function->body)
+                countParameters(*function->body);
+        }
     }
 
 private:
-    void countParameter(const Tensor& constant) {
-        if (!isFloat(constant.dtype()) || constant.rank() == 0)
-            return;
-        m_total.parameters = saturatedSum(m_total.parameters, constant.elementCount());
-        m_total.parameterBytes = saturatedSum(m_total.parameterBytes, constant.bytes());
+    template <typename F> BodyWork countGraph(const Graph& graph, F&& eachNode) {
+        BodyWork all;
+        graph.forEachNode([&](const Node& node) {
+            const NodeCost cost = countNode(graph, node);
+            m_total.nodes.emplace(node.id, cost);
+            all.add(cost);
+            eachNode(cost);
+        });
+        return all;
+    }
+    BodyWork countBody(const Graph& body) {
+        return countGraph(body, [](const NodeCost&) { });
     }
 
-    void gather(const std::vector<ValueId>& values, std::vector<std::optional<Shape>>& shapes,
-        std::vector<DType>& types, std::int64_t& bytes, bool& known) const {
+    // ---- parameters ----
+
+    static std::int64_t learned(const TensorPtr& constant) {
+        return constant && isFloat(constant->dtype()) && constant->rank() > 0 ? constant->elementCount() : 0;
+    }
+    /// ai.onnx.ml keeps what was learned in float attributes.
+    static std::int64_t learnedAttributes(const Node& node) {
+        if (node.domain != "ai.onnx.ml" || node.opType == "LabelEncoder")
+            return 0;
+        std::int64_t count = 0;
+        for (const Attribute& a : node.attributes) {
+            if (const auto* floats = std::get_if<std::vector<float>>(&a.value); floats && !a.name.starts_with("class"))
+                count += static_cast<std::int64_t>(floats->size());
+            else if (const auto* tensor = std::get_if<TensorPtr>(&a.value))
+                count = saturatedSum(count, learned(*tensor));
+        }
+        return count;
+    }
+    /// Of a Constant node: the tensor, or the numbers of `value_floats`.
+    static void addConstant(const Node& node, std::int64_t& numbers, std::int64_t& bytes) {
+        if (!node.is("Constant"))
+            return;
+        if (const TensorPtr tensor = node.tensorAttribute("value"); learned(tensor) > 0) {
+            numbers = saturatedSum(numbers, learned(tensor));
+            bytes = saturatedSum(bytes, tensor->bytes());
+        }
+        const auto floats = static_cast<std::int64_t>(node.floatsAttribute("value_floats").size());
+        numbers = saturatedSum(numbers, floats);
+        bytes = saturatedSum(bytes, 4 * floats);
+    }
+    void addParameters(std::int64_t numbers, std::int64_t bytes) {
+        m_total.parameters = saturatedSum(m_total.parameters, numbers);
+        m_total.parameterBytes = saturatedSum(m_total.parameterBytes, bytes);
+    }
+    void countParameters(const Graph& graph) {
+        graph.forEachValue([&](const Value& value) {
+            if (const TensorPtr constant = graph.constant(value.id); learned(constant) > 0)
+                addParameters(constant->elementCount(), constant->bytes());
+        });
+        graph.forEachNode([&](const Node& node) {
+            std::int64_t numbers = 0, bytes = 0;
+            addConstant(node, numbers, bytes);
+            addParameters(numbers, bytes);
+            addParameters(learnedAttributes(node), 4 * learnedAttributes(node));
+            for (const auto& [name, body] : node.bodies())
+                countParameters(*body);
+        });
+    }
+    /// Of one node: its own inputs, and what stands in its bodies.
+    std::int64_t nodeParameters(const Graph& graph, const Node& node) const {
+        std::int64_t numbers = learnedAttributes(node), unused = 0;
+        for (const auto* list : {&node.inputs, &node.captures}) {
+            for (const ValueId id : *list) {
+                if (!id)
+                    continue;
+                numbers = saturatedSum(numbers, learned(graph.constant(id)));
+                if (const Node* producer = graph.producer(id))
+                    addConstant(*producer, numbers, unused);
+            }
+        }
+        for (const auto& [name, body] : node.bodies()) {
+            body->forEachNode([&](const Node& inner) { numbers = saturatedSum(numbers, nodeParameters(*body, inner)); });
+        }
+        return numbers;
+    }
+
+    // ---- FLOPs and bytes ----
+
+    std::int64_t gather(const std::vector<ValueId>& values, std::vector<std::optional<Shape>>& shapes, std::vector<DType>& types, bool& known) const {
+        std::int64_t bytes = 0;
         for (const ValueId value : values) {
             const ValueType& type = value ? m_types.of(value) : kOmitted;
             shapes.push_back(type.isTensor() ? type.concreteShape() : std::nullopt);
             if (shapes.back() && !checkShape(*shapes.back()))
                 shapes.back().reset(); // nothing has this size
             types.push_back(type.isTensor() ? type.elementType : DType::Undefined);
-            if (!value)
-                continue;
             if (shapes.back())
                 bytes = saturatedSum(bytes, storageBytes(types.back(), elementCount(*shapes.back())));
-            else
+            else if (value && (type.isTensor() || type.kind == ValueType::Kind::Unknown))
                 known = false;
         }
+        return bytes;
     }
 
-    void countNode(const Node& node) {
+    NodeCost countNode(const Graph& graph, const Node& node) {
         NodeCost cost;
-        cost.known = true;
-        std::vector<std::optional<Shape>> inputs, outputs;
-        std::vector<DType> inputTypes, outputTypes;
-        gather(node.inputs, inputs, inputTypes, cost.bytesRead, cost.known);
-        gather(node.outputs, outputs, outputTypes, cost.bytesWritten, cost.known);
-        if (cost.known)
-            cost.flops = flops(node, inputs, outputs, inputTypes, outputTypes);
-        if (cost.known) {
-            m_total.flops = saturatedSum(m_total.flops, cost.flops);
-            m_total.bytesMoved = saturatedSum(m_total.bytesMoved, saturatedSum(cost.bytesRead, cost.bytesWritten));
+        NodeShapes shapes;
+        cost.bytesRead = gather(node.inputs, shapes.inputs, shapes.inputTypes, shapes.known);
+        cost.bytesWritten = gather(node.outputs, shapes.outputs, shapes.outputTypes, shapes.known);
+        for (const ValueId id : node.inputs)
+            shapes.constants.push_back(id ? knownValue(graph, m_types, id) : nullptr);
+        const OpDef* op = m_graph.function(node) ? nullptr : findOp(node.opType, node.domain);
+        if (op && op->flops.countsIterations()) {
+            countIterations(graph, node, cost);
         } else {
-            cost.bytesRead = cost.bytesWritten = 0;
-            ++m_total.unknownNodes;
+            for (const auto& [name, body] : node.bodies())
+                countBody(*body);
+            countPlain(graph, node, op, shapes, cost);
         }
-        m_total.nodes.emplace(node.id, cost);
+        if (!cost.known)
+            cost.flops = cost.bytesRead = cost.bytesWritten = 0;
+        cost.parameters = nodeParameters(graph, node);
+        return cost;
     }
 
-    std::int64_t flops(const Node& node, const std::vector<std::optional<Shape>>& inputs,
-        const std::vector<std::optional<Shape>>& outputs, const std::vector<DType>& inputTypes,
-        const std::vector<DType>& outputTypes) {
-        if (const Function* function = m_main.function(node))
-            return function->body ? functionFlops(node, *function) : 0;
-        const OpDef* op = findOp(node.opType, node.domain);
-        if (op && op->flops)
-            return op->flops({node, inputs, outputs, inputTypes, outputTypes});
-        if (computesNothing(node))
-            return 0;
-        std::int64_t elements = 0;
-        for (std::size_t i = 0; i < outputs.size(); ++i) {
-            if (outputs[i] && isDifferentiable(outputTypes[i]))
-                elements = saturatedSum(elements, elementCount(*outputs[i]));
+    void countPlain(const Graph& graph, const Node& node, const OpDef* op, const NodeShapes& shapes, NodeCost& cost) {
+        std::optional<std::int64_t> flops;
+        const bool handle = op && op->bytes == nothingMoves; // whatever the shapes
+        if (handle || (shapes.known && op && op->flops.function())) {
+            const CostInputs inputs{node, shapes.inputs, shapes.outputs, shapes.inputTypes, shapes.outputTypes, shapes.constants};
+            if (const std::int64_t own = op->flops.function()(inputs); own != kUnknownFlops)
+                flops = own;
+            if (op->bytes)
+                op->bytes(inputs, cost);
+        } else if (shapes.known && (!op || op->flops.countsBody())) {
+            flops = m_expanded.flops(graph, node, inputTypes(node), shapes.constants);
         }
-        return elements;
+        cost.known = flops.has_value();
+        cost.flops = flops.value_or(0);
     }
 
-    /// The body on the shapes of this call. A function that calls itself counts nothing (it cannot run either).
-    std::int64_t functionFlops(const Node& call, const Function& function) {
-        const std::string key = functionKey(function.domain, function.name, function.overload);
-        if (!m_open.insert(key).second)
-            return 0;
-        GraphEditor editor(*function.body);
-        for (std::size_t i = 0; i < function.body->inputs().size() && i < call.inputs.size(); ++i) {
-            if (call.inputs[i])
-                editor.setDeclaredType(function.body->inputs()[i], m_types.of(call.inputs[i]));
-        }
-        editor.setFunctions(m_main.functions());
-        const Graph body = editor.finish();
-        GraphCost inside;
-        Counter counter(m_main, *types(body), inside);
-        counter.m_open = m_open;
-        counter.count(body);
-        m_open.erase(key);
-        return inside.flops;
+    std::vector<ValueType> inputTypes(const Node& node) const {
+        std::vector<ValueType> types;
+        for (const ValueId id : node.inputs)
+            types.push_back(id ? m_types.of(id) : ValueType{});
+        return types;
+    }
+
+    /// The bodies that run, as often as they run.
+    void countIterations(const Graph& graph, const Node& node, NodeCost& cost) {
+        std::unordered_map<const Graph*, BodyWork> works;
+        for (const auto& [name, body] : node.bodies())
+            works.emplace(body.get(), countBody(*body));
+        const std::optional<Iterations> iterations = knownIterations(graph, m_types, node);
+        cost = {};
+        if (!iterations)
+            return;
+        const auto it = works.find(iterations->body.get());
+        const BodyWork once = it == works.end() ? BodyWork{} : it->second;
+        if (iterations->count > 0 && !once.known)
+            return;
+        BodyWork all;
+        all.add({once.flops, once.bytesRead, once.bytesWritten, 0, true}, iterations->count);
+        cost = {all.flops, all.bytesRead, all.bytesWritten, 0, true};
     }
 
     inline static const ValueType kOmitted;
-    const Graph& m_main;
+    const Graph& m_graph;
     const TypeMap& m_types;
+    ExpandedCosts& m_expanded;
     GraphCost& m_total;
-    std::unordered_set<std::string> m_open;
 };
+
+std::shared_ptr<const GraphCost> costWith(const Graph& graph, const TypeMap& types, ExpandedCosts& expanded) {
+    auto total = std::make_shared<GraphCost>();
+    Counter(graph, types, expanded, *total).count();
+    return total;
+}
 
 } // namespace
 
@@ -143,9 +243,8 @@ std::shared_ptr<const GraphCost> cost(const Graph& graph, const DimBindings& dim
     for (const auto& [name, size] : dims)
         key += fmt::format("|{}={}", name, size);
     return graph.memo().get<GraphCost>(key, [&] {
-        GraphCost total;
-        Counter(graph, *types(graph, dims), total).count(graph);
-        return total;
+        ExpandedCosts expanded(graph, costWith);
+        return *costWith(graph, *types(graph, dims), expanded);
     });
 }
 

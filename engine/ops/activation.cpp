@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/broadcast.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/upgrade_tools.h"
 
@@ -311,32 +312,32 @@ Result<void> upgradePRelu(UpgradeContext& c) {
 constexpr Upgrade kPReluUpgrades[] = {{6, upgradePRelu}};
 
 constexpr OpDef kOps[] = {
-    {.name = "Relu", .since = 14, .source = "ONNX Operators.md, Relu-14", .run = runRelu, .gradient = gradRelu, .upgrades = kDropConsumedInputs},
-    {.name = "LeakyRelu", .since = 16, .source = "ONNX Operators.md, LeakyRelu-16", .run = runLeakyRelu, .gradient = gradLeakyRelu,
+    {.name = "Relu", .since = 14, .source = "ONNX Operators.md, Relu-14", .run = runRelu, .gradient = gradRelu, .flops = elementwise<1>, .upgrades = kDropConsumedInputs},
+    {.name = "LeakyRelu", .since = 16, .source = "ONNX Operators.md, LeakyRelu-16", .run = runLeakyRelu, .gradient = gradLeakyRelu, .flops = elementwise<1>,
         .upgrades = kDropConsumedInputs},
-    {.name = "PRelu", .since = 16, .source = "ONNX Operators.md, PRelu-16", .run = runPRelu, .gradient = gradPRelu, .upgrades = kPReluUpgrades},
-    {.name = "Elu", .since = 22, .source = "ONNX Operators.md, Elu-22", .run = runElu, .gradient = gradElu, .upgrades = kDropConsumedInputs},
-    {.name = "Selu", .since = 22, .source = "ONNX Operators.md, Selu-22", .run = runSelu, .gradient = gradSelu, .upgrades = kSeluUpgrades},
-    {.name = "Celu", .since = 28, .source = "ONNX Operators.md, Celu-28", .run = runCelu, .gradient = gradCelu},
-    {.name = "Sigmoid", .since = 13, .source = "ONNX Operators.md, Sigmoid-13", .run = runSigmoid, .gradient = gradSigmoid,
+    {.name = "PRelu", .since = 16, .source = "ONNX Operators.md, PRelu-16", .run = runPRelu, .gradient = gradPRelu, .flops = elementwise<1>, .upgrades = kPReluUpgrades},
+    {.name = "Elu", .since = 22, .source = "ONNX Operators.md, Elu-22", .run = runElu, .gradient = gradElu, .flops = elementwise<1>, .upgrades = kDropConsumedInputs},
+    {.name = "Selu", .since = 22, .source = "ONNX Operators.md, Selu-22", .run = runSelu, .gradient = gradSelu, .flops = elementwise<1>, .upgrades = kSeluUpgrades},
+    {.name = "Celu", .since = 28, .source = "ONNX Operators.md, Celu-28", .run = runCelu, .gradient = gradCelu, .flops = elementwise<1>},
+    {.name = "Sigmoid", .since = 13, .source = "ONNX Operators.md, Sigmoid-13", .run = runSigmoid, .gradient = gradSigmoid, .flops = elementwise<1>,
         .upgrades = kDropConsumedInputs},
-    {.name = "HardSigmoid", .since = 22, .source = "ONNX Operators.md, HardSigmoid-22", .run = runHardSigmoid, .gradient = gradHardSigmoid,
+    {.name = "HardSigmoid", .since = 22, .source = "ONNX Operators.md, HardSigmoid-22", .run = runHardSigmoid, .gradient = gradHardSigmoid, .flops = elementwise<1>,
         .upgrades = kDropConsumedInputs},
-    {.name = "HardSwish", .since = 22, .source = "ONNX Operators.md, HardSwish-22", .run = runHardSwish, .gradient = gradHardSwish},
+    {.name = "HardSwish", .since = 22, .source = "ONNX Operators.md, HardSwish-22", .run = runHardSwish, .gradient = gradHardSwish, .flops = elementwise<1>},
     {.name = "Tanh", .since = 13, .source = "ONNX Operators.md, Tanh-13", .run = runUnary<FloatTypes, [](auto x) { return std::tanh(x); }>,
-        .gradient = gradTanh, .upgrades = kDropConsumedInputs},
+        .gradient = gradTanh, .flops = elementwise<1>, .upgrades = kDropConsumedInputs},
     {.name = "Softplus", .since = 22, .source = "ONNX Operators.md, Softplus-22", .run = runUnary<FloatTypes, [](auto x) { return softplus(x); }>,
-        .gradient = gradSoftplus},
+        .gradient = gradSoftplus, .flops = elementwise<1>},
     {.name = "Softsign", .since = 22, .source = "ONNX Operators.md, Softsign-22",
-        .run = runUnary<FloatTypes, [](auto x) { return x / (decltype(x)(1) + std::fabs(x)); }>, .gradient = gradSoftsign},
+        .run = runUnary<FloatTypes, [](auto x) { return x / (decltype(x)(1) + std::fabs(x)); }>, .gradient = gradSoftsign, .flops = elementwise<1>},
     {.name = "ThresholdedRelu", .since = 22, .source = "ONNX Operators.md, ThresholdedRelu-22", .run = runThresholdedRelu,
-        .gradient = gradThresholdedRelu},
-    {.name = "Shrink", .since = 9, .source = "ONNX Operators.md, Shrink-9", .run = runShrink, .gradient = gradShrink},
+        .gradient = gradThresholdedRelu, .flops = elementwise<1>},
+    {.name = "Shrink", .since = 9, .source = "ONNX Operators.md, Shrink-9", .run = runShrink, .gradient = gradShrink, .flops = elementwise<1>},
     {.name = "Mish", .since = 22, .source = "ONNX Operators.md, Mish-22",
-        .run = runUnary<FloatTypes, [](auto x) { return x * std::tanh(softplus(x)); }>, .gradient = gradMish},
-    {.name = "Gelu", .since = 20, .source = "ONNX Operators.md, Gelu-20", .run = runGelu, .gradient = gradGelu},
-    {.name = "Swish", .since = 24, .source = "ONNX Operators.md, Swish-24", .run = runSwish, .gradient = gradSwish},
-    {.name = "Clip", .since = 13, .source = "ONNX Operators.md, Clip-13", .run = runClip, .gradient = gradClip, .upgrades = kClipUpgrades},
+        .run = runUnary<FloatTypes, [](auto x) { return x * std::tanh(softplus(x)); }>, .gradient = gradMish, .flops = elementwise<1>},
+    {.name = "Gelu", .since = 20, .source = "ONNX Operators.md, Gelu-20", .run = runGelu, .gradient = gradGelu, .flops = elementwise<1>},
+    {.name = "Swish", .since = 24, .source = "ONNX Operators.md, Swish-24", .run = runSwish, .gradient = gradSwish, .flops = elementwise<1>},
+    {.name = "Clip", .since = 13, .source = "ONNX Operators.md, Clip-13", .run = runClip, .gradient = gradClip, .flops = elementwise<1>, .upgrades = kClipUpgrades},
 };
 
 } // namespace

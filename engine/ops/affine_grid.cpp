@@ -1,5 +1,5 @@
 // AffineGrid: where a batch of affine matrices sends the pixels of an image, as GridSample reads it.
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -91,9 +91,10 @@ Gradients gradAffineGrid(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return std::vector{b.op("MatMul", {b.op("Transpose", {flat}, {intsAttr("perm", {0, 2, 1})}), homogeneous}), ValueId{}};
 }
 
-/// A row of r products and a sum for each of the r coordinates of a pixel.
+/// A product of [axes, axes + 1] and a point for every cell of the grid.
 std::int64_t affineGridFlops(const CostInputs& c) {
-    return !c.outputs[0] || c.outputs[0]->empty() ? 0 : saturatedProduct({elementCount(*c.outputs[0]), 2, c.outputs[0]->back()});
+    const Shape* y = outputShape(c, 0);
+    return !y || y->empty() ? 0 : saturatedProduct({elementCount(*y), 2, y->back()});
 }
 
 constexpr OpDef kOps[] = {

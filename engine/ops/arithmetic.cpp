@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/saturated.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/constant_of.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/upgrade_tools.h"
 
@@ -285,8 +285,10 @@ Gradients gradMean(GradientBuilder& b, const Node& n, OutputGrads dy) {
 
 // ---- FLOPs ----
 
-std::int64_t variadicFlops(const CostInputs& c) {
-    return c.outputs[0] ? saturatedProduct({elementCount(*c.outputs[0]), std::max<std::int64_t>(0, static_cast<std::int64_t>(c.inputs.size()) - 1)}) : 0;
+/// One for every operand but the first; a mean divides too.
+template <int more> std::int64_t variadicFlops(const CostInputs& c) {
+    const auto operands = static_cast<std::int64_t>(c.inputs.size());
+    return touchesFloats(c) && operands > 0 ? saturatedProduct({outputElements(c), operands - 1 + more}) : 0;
 }
 
 constexpr auto kRunAdd = runBinary<NumberTypes, [](auto a, auto b) { return wrapAdd(a, b); }>;
@@ -294,20 +296,20 @@ constexpr auto kRunSub = runBinary<NumberTypes, [](auto a, auto b) { return wrap
 constexpr auto kRunMul = runBinary<NumberTypes, [](auto a, auto b) { return wrapMul(a, b); }>;
 
 constexpr OpDef kOps[] = {
-    {.name = "Add", .since = 14, .source = "ONNX Operators.md, Add-14", .run = kRunAdd, .gradient = gradAdd, .upgrades = kLegacyBroadcast},
-    {.name = "Sub", .since = 14, .source = "ONNX Operators.md, Sub-14", .run = kRunSub, .gradient = gradSub, .upgrades = kLegacyBroadcast},
-    {.name = "Mul", .since = 14, .source = "ONNX Operators.md, Mul-14", .run = kRunMul, .gradient = gradMul, .upgrades = kLegacyBroadcast},
-    {.name = "Div", .since = 14, .source = "ONNX Operators.md, Div-14", .run = runDiv, .gradient = gradDiv, .upgrades = kLegacyBroadcast},
-    {.name = "Pow", .since = 15, .source = "ONNX Operators.md, Pow-15", .run = runPow, .gradient = gradPow, .upgrades = kLegacyBroadcast},
-    {.name = "Mod", .since = 28, .source = "ONNX Operators.md, Mod-28", .run = runMod, .gradient = gradMod},
+    {.name = "Add", .since = 14, .source = "ONNX Operators.md, Add-14", .run = kRunAdd, .gradient = gradAdd, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
+    {.name = "Sub", .since = 14, .source = "ONNX Operators.md, Sub-14", .run = kRunSub, .gradient = gradSub, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
+    {.name = "Mul", .since = 14, .source = "ONNX Operators.md, Mul-14", .run = kRunMul, .gradient = gradMul, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
+    {.name = "Div", .since = 14, .source = "ONNX Operators.md, Div-14", .run = runDiv, .gradient = gradDiv, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
+    {.name = "Pow", .since = 15, .source = "ONNX Operators.md, Pow-15", .run = runPow, .gradient = gradPow, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
+    {.name = "Mod", .since = 28, .source = "ONNX Operators.md, Mod-28", .run = runMod, .gradient = gradMod, .flops = elementwise<1>},
     {.name = "Max", .since = 13, .source = "ONNX Operators.md, Max-13", .run = runVariadic<NumberTypes, kLarger, kKeep>, .gradient = gradExtreme,
-        .flops = variadicFlops, .upgrades = kDropConsumedInputs},
+        .flops = variadicFlops<0>, .upgrades = kDropConsumedInputs},
     {.name = "Min", .since = 13, .source = "ONNX Operators.md, Min-13", .run = runVariadic<NumberTypes, kSmaller, kKeep>, .gradient = gradExtreme,
-        .flops = variadicFlops, .upgrades = kDropConsumedInputs},
+        .flops = variadicFlops<0>, .upgrades = kDropConsumedInputs},
     {.name = "Sum", .since = 13, .source = "ONNX Operators.md, Sum-13", .run = runVariadic<FloatTypes, kPlus, kKeep>, .gradient = gradSum,
-        .flops = variadicFlops, .upgrades = kDropConsumedInputs},
+        .flops = variadicFlops<0>, .upgrades = kDropConsumedInputs},
     {.name = "Mean", .since = 13, .source = "ONNX Operators.md, Mean-13", .run = runVariadic<FloatTypes, kPlus, kDivideByCount>,
-        .gradient = gradMean, .flops = variadicFlops, .upgrades = kDropConsumedInputs},
+        .gradient = gradMean, .flops = variadicFlops<1>, .upgrades = kDropConsumedInputs},
 };
 
 } // namespace

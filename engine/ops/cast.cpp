@@ -1,4 +1,5 @@
 // Cast, CastLike, BitCast, Identity: the same elements under another type, or unchanged.
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -97,14 +98,12 @@ Result<void> upgradeCast1(UpgradeContext& c) {
 }
 constexpr Upgrade kCastUpgrades[] = {{5, upgradeCast1}};
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
-
 constexpr OpDef kOps[] = {
     {.name = "Cast", .since = 28, .source = "ONNX Operators.md, Cast-28", .run = runCast, .gradient = gradCast, .flops = noFlops, .upgrades = kCastUpgrades},
-    {.name = "CastLike", .since = 25, .source = "ONNX Operators.md, CastLike-25", .run = runCastLike, .gradient = gradCast, .flops = noFlops},
+    {.name = "CastLike", .since = 25, .source = "ONNX Operators.md, CastLike-25", .run = runCastLike, .gradient = gradCast, .flops = noFlops, .bytes = readsFirst},
     {.name = "BitCast", .since = 26, .source = "ONNX Operators.md, BitCast-26", .run = runBitCast,
         .gradient = notDifferentiable("it reads bits, not numbers"), .flops = noFlops},
-    {.name = "Identity", .since = 25, .source = "ONNX Operators.md, Identity-25", .run = runIdentity, .gradient = gradIdentity, .flops = noFlops},
+    {.name = "Identity", .since = 25, .source = "ONNX Operators.md, Identity-25", .run = runIdentity, .gradient = gradIdentity, .flops = noFlops, .bytes = nothingMoves},
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // Col2Im: columns of blocks laid back over the image they were cut from; where blocks overlap they add up.
 #include <complex>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/mover.h"
@@ -163,10 +163,9 @@ Gradients gradCol2Im(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return grads;
 }
 
-std::int64_t col2ImFlops(const CostInputs& c) { return !c.inputs[0] ? 0 : elementCount(*c.inputs[0]); } // one addition a cell
 
 constexpr OpDef kOps[] = {
-    {.name = "Col2Im", .since = 18, .source = "ONNX Operators.md, Col2Im-18", .run = runCol2Im, .gradient = gradCol2Im, .flops = col2ImFlops},
+    {.name = "Col2Im", .since = 18, .source = "ONNX Operators.md, Col2Im-18", .run = runCol2Im, .gradient = gradCol2Im, .flops = perInput<1>},
 };
 
 } // namespace

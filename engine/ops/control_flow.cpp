@@ -280,12 +280,10 @@ Result<void> upgradeBatchedScan(UpgradeContext& c) {
 }
 constexpr Upgrade kScanUpgrades[] = {{8, upgradeBatchedScan}};
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
-
 constexpr OpDef kControlFlowOps[] = {
-    {.name = "If", .since = 25, .source = "ONNX Operators.md, If-25", .run = controlFlow(runIf), .gradient = gradIf, .flops = noFlops},
-    {.name = "Loop", .since = 25, .source = "ONNX Operators.md, Loop-25", .run = controlFlow(runLoop), .gradient = gradLoop, .flops = noFlops},
-    {.name = "Scan", .since = 25, .source = "ONNX Operators.md, Scan-25", .run = controlFlow(runScan), .gradient = gradScan, .flops = noFlops,
+    {.name = "If", .since = 25, .source = "ONNX Operators.md, If-25", .run = controlFlow(runIf), .gradient = gradIf, .flops = flopsOfIterations()},
+    {.name = "Loop", .since = 25, .source = "ONNX Operators.md, Loop-25", .run = controlFlow(runLoop), .gradient = gradLoop, .flops = flopsOfIterations()},
+    {.name = "Scan", .since = 25, .source = "ONNX Operators.md, Scan-25", .run = controlFlow(runScan), .gradient = gradScan, .flops = flopsOfIterations(),
         .upgrades = kScanUpgrades},
 };
 

@@ -1,7 +1,7 @@
 // Conv, ConvTranspose and ConvInteger, in any number of spatial axes.
-#include "engine/base/saturated.h"
 #include "engine/ops/conv_core.h"
 #include "engine/ops/conv_grad.h"
+#include "engine/ops/cost_rules.h"
 
 namespace nabla::engine {
 
@@ -84,16 +84,19 @@ Result<void> runConvInteger(const KernelContext& c) {
 }
 
 std::int64_t convFlops(const CostInputs& c) {
-    if (c.inputs.size() < 2 || !c.inputs[1] || c.inputs[1]->size() < 2 || c.outputs.empty() || !c.outputs[0])
+    const Shape* w = inputShape(c, 1);
+    if (!w || w->size() < 2)
         return 0;
-    const std::int64_t perOutput = elementCount(ShapeView(*c.inputs[1]).subspan(1)), outputs = elementCount(*c.outputs[0]);
-    return saturatedSum(saturatedProduct({2, outputs, perOutput}), c.inputs.size() > 2 && c.inputs[2] ? outputs : 0);
+    const std::int64_t outputs = outputElements(c);
+    const bool biased = c.node.opType == "Conv" && hasInput(c, 2); // of ConvInteger it is a zero point
+    return saturatedSum(saturatedProduct({2, outputs, elementCount(ShapeView(*w).subspan(1))}), biased ? outputs : 0);
 }
 
 std::int64_t convTransposeFlops(const CostInputs& c) {
-    if (c.inputs.size() < 2 || !c.inputs[0] || !c.inputs[1] || c.inputs[1]->size() < 2)
+    const Shape* w = inputShape(c, 1);
+    if (!w || w->size() < 2)
         return 0;
-    return saturatedProduct({2, elementCount(*c.inputs[0]), elementCount(ShapeView(*c.inputs[1]).subspan(1))});
+    return saturatedSum(saturatedProduct({2, inputElements(c, 0), elementCount(ShapeView(*w).subspan(1))}), hasInput(c, 2) ? outputElements(c) : 0);
 }
 
 constexpr OpDef kConvOps[] = {

@@ -2,8 +2,8 @@
 #include <array>
 #include <cmath>
 
-#include "engine/base/saturated.h"
 #include "engine/ops/conv_core.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/sampling_body.h"
 

@@ -1,7 +1,7 @@
 // Det: determinants of the last two axes.
 #include <cmath>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -91,10 +91,9 @@ Gradients gradDet(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return std::vector<ValueId>{b.mul(b.op("Unsqueeze", {dy[0], b.ints({-2, -1})}), cofactors)};
 }
 
-std::int64_t detFlops(const CostInputs& c) {
-    if (c.inputs.empty() || !c.inputs[0] || c.inputs[0]->empty())
-        return 0;
-    return saturatedProduct({2, elementCount(*c.inputs[0]), c.inputs[0]->back()}) / 3;
+std::int64_t detFlops(const CostInputs& c) { // an elimination: 2/3 n^3 a matrix
+    const Shape* x = inputShape(c, 0);
+    return !x || x->empty() ? 0 : saturatedProduct({2, elementCount(*x), x->back()}) / 3;
 }
 
 constexpr OpDef kDetOps[] = {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 

@@ -1,4 +1,5 @@
 // Gather, GatherElements, GatherND, Compress: elements picked by index.
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -209,14 +210,12 @@ Gradients gradCompress(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return std::vector{b.reshapeLike(scattered, x), ValueId{}};
 }
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
-
 constexpr OpDef kOps[] = {
-    {.name = "Gather", .since = 13, .source = "ONNX Operators.md, Gather-13", .run = runGather, .gradient = gradGather, .flops = noFlops},
+    {.name = "Gather", .since = 13, .source = "ONNX Operators.md, Gather-13", .run = runGather, .gradient = gradGather, .flops = noFlops, .bytes = readsChosen},
     {.name = "GatherElements", .since = 13, .source = "ONNX Operators.md, GatherElements-13", .run = runGatherElements,
-        .gradient = gradGatherElements, .flops = noFlops},
-    {.name = "GatherND", .since = 13, .source = "ONNX Operators.md, GatherND-13", .run = runGatherND, .gradient = gradGatherND, .flops = noFlops},
-    {.name = "Compress", .since = 28, .source = "ONNX Operators.md, Compress-28", .run = runCompress, .gradient = gradCompress, .flops = noFlops},
+        .gradient = gradGatherElements, .flops = noFlops, .bytes = readsChosen},
+    {.name = "GatherND", .since = 13, .source = "ONNX Operators.md, GatherND-13", .run = runGatherND, .gradient = gradGatherND, .flops = noFlops, .bytes = readsChosen},
+    {.name = "Compress", .since = 28, .source = "ONNX Operators.md, Compress-28", .run = runCompress, .gradient = gradCompress, .flops = noFlops, .bytes = readsChosen},
 };
 
 } // namespace

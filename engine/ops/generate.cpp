@@ -1,6 +1,7 @@
 // Constant, ConstantOfShape, Range, EyeLike, OneHot, NonZero: tensors made from few numbers, or from truth values.
 #include <cmath>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -207,17 +208,16 @@ Result<void> runNonZero(const KernelContext& c) {
 }
 
 constexpr GradientRule kIndices = notDifferentiable("its result is indices");
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "Constant", .since = 25, .source = "ONNX Operators.md, Constant-25", .run = runConstant,
-        .gradient = notDifferentiable("it has no inputs"), .flops = noFlops},
+        .gradient = notDifferentiable("it has no inputs"), .flops = noFlops, .bytes = nothingMoves},
     {.name = "ConstantOfShape", .since = 25, .source = "ONNX Operators.md, ConstantOfShape-25", .run = runConstantOfShape,
         .gradient = notDifferentiable("its input is a shape"), .flops = noFlops},
     {.name = "Range", .since = 27, .source = "ONNX Operators.md, Range-27", .run = runRange,
-        .gradient = notDifferentiable("its length depends on its inputs")},
+        .gradient = notDifferentiable("its length depends on its inputs"), .flops = elementwise<1>},
     {.name = "EyeLike", .since = 22, .source = "ONNX Operators.md, EyeLike-22", .run = runEyeLike,
-        .gradient = notDifferentiable("it reads only the shape of its input"), .flops = noFlops},
+        .gradient = notDifferentiable("it reads only the shape of its input"), .flops = noFlops, .bytes = readsNothing},
     {.name = "OneHot", .since = 28, .source = "ONNX Operators.md, OneHot-28", .run = runOneHot, .gradient = gradOneHot, .flops = noFlops},
     {.name = "NonZero", .since = 13, .source = "ONNX Operators.md, NonZero-13", .run = runNonZero, .gradient = kIndices, .flops = noFlops},
 };

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <complex>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -298,11 +298,16 @@ Result<void> upgradeModes(UpgradeContext& c) {
 }
 constexpr Upgrade kUpgrades[] = {{19, upgradeModes}};
 
+/// A multiply-add for every neighbour: 2 (linear) or 4 (cubic) along each axis.
 std::int64_t sampleFlops(const CostInputs& c) {
-    const std::string mode = c.node.stringAttribute("mode", "linear");
-    const std::size_t axes = c.inputs[0] && c.inputs[0]->size() > 2 ? c.inputs[0]->size() - 2 : 0;
-    const std::int64_t taps = mode == "nearest" ? 0 : mode == "linear" ? 2 : 4;
-    return c.outputs[0] && axes < 16 ? saturatedProduct({elementCount(*c.outputs[0]), 2, static_cast<std::int64_t>(std::pow(static_cast<double>(taps), static_cast<double>(axes)))}) : 0;
+    const std::string mode = c.node.stringAttribute("mode", "linear"); // before version 20: bilinear, bicubic
+    const Shape* x = inputShape(c, 0);
+    if (!x || x->size() < 3 || x->size() > 18 || mode == "nearest")
+        return 0;
+    std::int64_t neighbours = 1;
+    for (std::size_t axis = 2; axis < x->size(); ++axis)
+        neighbours *= mode == "linear" || mode == "bilinear" ? 2 : 4;
+    return saturatedProduct({outputElements(c), 2, neighbours});
 }
 
 constexpr OpDef kOps[] = {

@@ -1,4 +1,5 @@
 // ImageDecoder: the bytes of an image file as pixels.
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/images/image_formats.h"
 #include "engine/ops/iterate.h"
 
@@ -43,7 +44,7 @@ Result<void> runImageDecoder(const KernelContext& c) {
 
 constexpr OpDef kOps[] = {
     {.name = "ImageDecoder", .since = 20, .source = "ONNX Operators.md, ImageDecoder-20", .run = runImageDecoder,
-        .gradient = notDifferentiable("its input is the bytes of a file"), .flops = [](const CostInputs&) -> std::int64_t { return 0; }},
+        .gradient = notDifferentiable("its input is the bytes of a file"), .flops = noFlops},
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "engine/ops/constant_of.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -498,15 +499,13 @@ constexpr Upgrade kSplitUpgrades[] = {{17, upgradeSplit}};
 constexpr Upgrade kSliceUpgrades[] = {{9, upgradeSlice1}};
 constexpr Upgrade kTileUpgrades[] = {{5, upgradeTile1}};
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
-
 constexpr OpDef kOps[] = {
     {.name = "Transpose", .since = 25, .source = "ONNX Operators.md, Transpose-25", .run = runTranspose, .gradient = gradTranspose, .flops = noFlops},
     {.name = "Concat", .since = 13, .source = "ONNX Operators.md, Concat-13", .run = runConcat, .gradient = gradConcat, .flops = noFlops,
         .upgrades = kConcatUpgrades},
     {.name = "Split", .since = 18, .source = "ONNX Operators.md, Split-18", .run = runSplit, .gradient = gradSplit, .flops = noFlops,
         .upgrades = kSplitUpgrades},
-    {.name = "Slice", .since = 13, .source = "ONNX Operators.md, Slice-13", .run = runSlice, .gradient = gradSlice, .flops = noFlops,
+    {.name = "Slice", .since = 13, .source = "ONNX Operators.md, Slice-13", .run = runSlice, .gradient = gradSlice, .flops = noFlops, .bytes = readsChosen,
         .upgrades = kSliceUpgrades},
     {.name = "Expand", .since = 13, .source = "ONNX Operators.md, Expand-13", .run = runExpand, .gradient = gradExpand, .flops = noFlops},
     {.name = "Tile", .since = 13, .source = "ONNX Operators.md, Tile-13", .run = runTile, .gradient = gradTile, .flops = noFlops,

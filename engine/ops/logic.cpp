@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/ops/broadcast.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -159,34 +160,34 @@ constexpr GradientRule kTruth = notDifferentiable("its result is true or false")
 constexpr GradientRule kBits = notDifferentiable("it works on integers");
 
 constexpr OpDef kOps[] = {
-    {.name = "Equal", .since = 19, .source = "ONNX Operators.md, Equal-19", .run = runEqual, .gradient = kTruth, .upgrades = kLegacyBroadcast},
+    {.name = "Equal", .since = 19, .source = "ONNX Operators.md, Equal-19", .run = runEqual, .gradient = kTruth, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
     {.name = "Greater", .since = 13, .source = "ONNX Operators.md, Greater-13", .run = runCompare<kGreater>,
-        .gradient = kTruth, .upgrades = kLegacyBroadcast},
+        .gradient = kTruth, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
     {.name = "Less", .since = 13, .source = "ONNX Operators.md, Less-13", .run = runCompare<kLess>,
-        .gradient = kTruth, .upgrades = kLegacyBroadcast},
+        .gradient = kTruth, .flops = elementwise<1>, .upgrades = kLegacyBroadcast},
     {.name = "GreaterOrEqual", .since = 16, .source = "ONNX Operators.md, GreaterOrEqual-16",
-        .run = runCompare<kGreaterOrEqual>, .gradient = kTruth},
+        .run = runCompare<kGreaterOrEqual>, .gradient = kTruth, .flops = elementwise<1>},
     {.name = "LessOrEqual", .since = 16, .source = "ONNX Operators.md, LessOrEqual-16", .run = runCompare<kLessOrEqual>,
-        .gradient = kTruth},
-    {.name = "And", .since = 7, .source = "ONNX Operators.md, And-7", .run = runLogical<[](bool a, bool b) { return a && b; }>, .gradient = kTruth,
+        .gradient = kTruth, .flops = elementwise<1>},
+    {.name = "And", .since = 7, .source = "ONNX Operators.md, And-7", .run = runLogical<[](bool a, bool b) { return a && b; }>, .gradient = kTruth, .flops = elementwise<1>,
         .upgrades = kLegacyBroadcast},
-    {.name = "Or", .since = 7, .source = "ONNX Operators.md, Or-7", .run = runLogical<[](bool a, bool b) { return a || b; }>, .gradient = kTruth,
+    {.name = "Or", .since = 7, .source = "ONNX Operators.md, Or-7", .run = runLogical<[](bool a, bool b) { return a || b; }>, .gradient = kTruth, .flops = elementwise<1>,
         .upgrades = kLegacyBroadcast},
-    {.name = "Xor", .since = 7, .source = "ONNX Operators.md, Xor-7", .run = runLogical<[](bool a, bool b) { return a != b; }>, .gradient = kTruth,
+    {.name = "Xor", .since = 7, .source = "ONNX Operators.md, Xor-7", .run = runLogical<[](bool a, bool b) { return a != b; }>, .gradient = kTruth, .flops = elementwise<1>,
         .upgrades = kLegacyBroadcast},
-    {.name = "Not", .since = 1, .source = "ONNX Operators.md, Not-1", .run = runNot, .gradient = kTruth},
-    {.name = "IsNaN", .since = 20, .source = "ONNX Operators.md, IsNaN-20", .run = runIsNaN, .gradient = kTruth},
-    {.name = "IsInf", .since = 20, .source = "ONNX Operators.md, IsInf-20", .run = runIsInf, .gradient = kTruth},
-    {.name = "BitShift", .since = 28, .source = "ONNX Operators.md, BitShift-28", .run = runBitShift, .gradient = kBits},
+    {.name = "Not", .since = 1, .source = "ONNX Operators.md, Not-1", .run = runNot, .gradient = kTruth, .flops = elementwise<1>},
+    {.name = "IsNaN", .since = 20, .source = "ONNX Operators.md, IsNaN-20", .run = runIsNaN, .gradient = kTruth, .flops = elementwise<1>},
+    {.name = "IsInf", .since = 20, .source = "ONNX Operators.md, IsInf-20", .run = runIsInf, .gradient = kTruth, .flops = elementwise<1>},
+    {.name = "BitShift", .since = 28, .source = "ONNX Operators.md, BitShift-28", .run = runBitShift, .gradient = kBits, .flops = elementwise<1>},
     {.name = "BitwiseAnd", .since = 18, .source = "ONNX Operators.md, BitwiseAnd-18",
-        .run = runBinary<IntegerTypes, [](auto a, auto b) { return a & b; }>, .gradient = kBits},
+        .run = runBinary<IntegerTypes, [](auto a, auto b) { return a & b; }>, .gradient = kBits, .flops = elementwise<1>},
     {.name = "BitwiseOr", .since = 18, .source = "ONNX Operators.md, BitwiseOr-18",
-        .run = runBinary<IntegerTypes, [](auto a, auto b) { return a | b; }>, .gradient = kBits},
+        .run = runBinary<IntegerTypes, [](auto a, auto b) { return a | b; }>, .gradient = kBits, .flops = elementwise<1>},
     {.name = "BitwiseXor", .since = 18, .source = "ONNX Operators.md, BitwiseXor-18",
-        .run = runBinary<IntegerTypes, [](auto a, auto b) { return a ^ b; }>, .gradient = kBits},
+        .run = runBinary<IntegerTypes, [](auto a, auto b) { return a ^ b; }>, .gradient = kBits, .flops = elementwise<1>},
     {.name = "BitwiseNot", .since = 18, .source = "ONNX Operators.md, BitwiseNot-18", .run = runUnary<IntegerTypes, [](auto a) { return ~a; }>,
-        .gradient = kBits},
-    {.name = "Where", .since = 16, .source = "ONNX Operators.md, Where-16", .run = runWhere, .gradient = gradWhere},
+        .gradient = kBits, .flops = elementwise<1>},
+    {.name = "Where", .since = 16, .source = "ONNX Operators.md, Where-16", .run = runWhere, .gradient = gradWhere, .flops = elementwise<1>},
 };
 
 } // namespace

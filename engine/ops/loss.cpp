@@ -1,6 +1,7 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #include <cmath>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -183,8 +184,9 @@ Gradients gradSoftmaxCrossEntropy(GradientBuilder& b, const Node& n, OutputGrads
     return grads;
 }
 
-std::int64_t lossFlops(const CostInputs& c) { return c.inputs.empty() || !c.inputs[0] ? 0 : 5 * elementCount(*c.inputs[0]); }
-std::int64_t labelFlops(const CostInputs& c) { return c.inputs.size() < 2 || !c.inputs[1] ? 0 : 2 * elementCount(*c.inputs[1]); }
+/// The softmax, and a weighted sum over the labels.
+std::int64_t lossFlops(const CostInputs& c) { return saturatedSum(perInput<5>(c), saturatedProduct({2, inputElements(c, 1)})); }
+std::int64_t labelFlops(const CostInputs& c) { return saturatedProduct({2, inputElements(c, 1)}); }
 
 constexpr OpDef kLossOps[] = {
     {.name = "NegativeLogLikelihoodLoss", .since = 22, .source = "ONNX Operators.md, NegativeLogLikelihoodLoss-22", .run = runNegativeLogLikelihood,

@@ -1,9 +1,9 @@
 // MatMul and Gemm.
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/matmul_shapes.h"
 
 #include <algorithm>
 
-#include "engine/base/saturated.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/matmul_core.h"
@@ -229,11 +229,11 @@ Gradients gradGemm(GradientBuilder& b, const Node& n, OutputGrads dy) {
 }
 
 std::int64_t gemmFlops(const CostInputs& c) {
-    if (c.inputs.empty() || !c.inputs[0] || c.inputs[0]->size() != 2 || c.outputs.empty() || !c.outputs[0])
+    const Shape* a = inputShape(c, 0);
+    if (!a || a->size() != 2)
         return 0;
-    const std::int64_t k = (*c.inputs[0])[c.node.intAttribute("transA", 0) ? 0 : 1];
-    const std::int64_t outputs = elementCount(*c.outputs[0]);
-    return saturatedSum(saturatedProduct({2, outputs, k}), c.inputs.size() > 2 && c.inputs[2] ? outputs : 0);
+    const std::int64_t k = (*a)[c.node.intAttribute("transA", 0) ? 0 : 1], outputs = outputElements(c);
+    return saturatedSum(saturatedProduct({2, outputs, k}), hasInput(c, 2) ? outputs : 0);
 }
 
 constexpr Upgrade kGemmUpgrades[] = {{6, dropAttributes<"broadcast">}};

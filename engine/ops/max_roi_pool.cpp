@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 
@@ -83,9 +84,12 @@ Result<void> runMaxRoiPool(const KernelContext& c) {
     return y.finish();
 }
 
+/// How many cells a region has depends on the data.
+std::int64_t regionFlops(const CostInputs&) { return kUnknownFlops; }
+
 constexpr OpDef kOps[] = {
     {.name = "MaxRoiPool", .since = 22, .source = "ONNX Operators.md, MaxRoiPool-22; Girshick 2015, section 2.1", .run = runMaxRoiPool,
-        .gradient = notDifferentiable("its regions come from data, and no operator says which cell of a region was the largest")},
+        .gradient = notDifferentiable("its regions come from data, and no operator says which cell of a region was the largest"), .flops = regionFlops},
 };
 
 } // namespace

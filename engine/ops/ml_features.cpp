@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/ml_common.h"
 #include "engine/ops/mover.h"
 
@@ -220,22 +221,21 @@ std::optional<ValueType> vectorizedType(const Graph&, const Node& node, const In
 
 constexpr auto kMl = "ai.onnx.ml";
 constexpr auto kNoTraining = "operators of ai.onnx.ml hold what was learned elsewhere; PyTorch has none of them to compare a rule with";
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "ArrayFeatureExtractor", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, ArrayFeatureExtractor-1", .run = runArrayFeatureExtractor,
-        .gradient = notDifferentiable(kNoTraining), .flops = noFlops},
+        .gradient = notDifferentiable(kNoTraining), .flops = noFlops, .bytes = readsChosen},
     {.name = "Binarizer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Binarizer-1", .run = runBinarizer,
-        .gradient = notDifferentiable("its result is 0 or 1")},
+        .gradient = notDifferentiable("its result is 0 or 1"), .flops = elementwise<1>},
     {.name = "FeatureVectorizer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, FeatureVectorizer-1", .run = runFeatureVectorizer,
         .gradient = notDifferentiable(kNoTraining), .flops = noFlops, .refineShape = vectorizedType},
-    {.name = "Imputer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Imputer-1", .run = runImputer, .gradient = notDifferentiable(kNoTraining),
+    {.name = "Imputer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Imputer-1", .run = runImputer, .gradient = notDifferentiable(kNoTraining), .flops = elementwise<1>,
         .refineShape = likeInput},
     {.name = "Normalizer", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Normalizer-1", .run = runNormalizer,
-        .gradient = notDifferentiable(kNoTraining), .refineShape = floatLikeInput},
+        .gradient = notDifferentiable(kNoTraining), .flops = perOutput<3>, .refineShape = floatLikeInput},
     {.name = "OneHotEncoder", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, OneHotEncoder-1", .run = runOneHotEncoder,
         .gradient = notDifferentiable("its result is 0 or 1"), .flops = noFlops},
-    {.name = "Scaler", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Scaler-1", .run = runScaler, .gradient = notDifferentiable(kNoTraining),
+    {.name = "Scaler", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, Scaler-1", .run = runScaler, .gradient = notDifferentiable(kNoTraining), .flops = perOutput<2>,
         .refineShape = floatLikeInput},
 };
 

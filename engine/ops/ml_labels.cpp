@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/ml_common.h"
 #include "engine/ops/mover.h"
 
@@ -237,7 +238,6 @@ Result<void> runZipMap(const KernelContext& c) {
 constexpr auto kMl = "ai.onnx.ml";
 constexpr auto kLookUp = "it looks its input up in a table";
 constexpr auto kMap = "the cotangent of a map is not defined";
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "CategoryMapper", .domain = kMl, .since = 1, .source = "ONNX Operators-ml.md, CategoryMapper-1", .run = runCategoryMapper,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/ml_common.h"
 
 namespace nabla::engine {
@@ -383,12 +384,11 @@ Result<void> runSvmClassifier(const KernelContext& c) {
 
 /// A multiply-add with every number of the model, for every row.
 std::int64_t modelFlops(const CostInputs& c) {
-    if (c.inputs.empty() || !c.inputs[0])
+    const Shape* x = inputShape(c, 0);
+    if (!x)
         return 0;
-    const Shape& x = *c.inputs[0];
-    const std::int64_t rows = x.size() == 2 ? x[0] : 1;
-    const auto numbers = std::max(c.node.floatsAttribute("coefficients").size(), c.node.floatsAttribute("support_vectors").size());
-    return 2 * rows * static_cast<std::int64_t>(numbers);
+    const auto numbers = c.node.floatsAttribute("coefficients").size() + c.node.floatsAttribute("support_vectors").size();
+    return saturatedProduct({2, x->size() == 2 ? x->front() : 1, static_cast<std::int64_t>(numbers)});
 }
 
 std::optional<ValueType> targetsType(const Graph&, const Node& node, const InferenceInputs& inputs, std::size_t) { return floatRows(inputs, node.intAttribute("targets", 1)); }

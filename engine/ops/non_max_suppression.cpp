@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 
@@ -109,11 +109,10 @@ Result<void> runNonMaxSuppression(const KernelContext& c) {
     return {};
 }
 
-/// Every pair of boxes of a class compared at most once, 14 operations each: an upper bound, the number that is compared depends on data.
+/// At most: every pair of boxes of every class compared, 7 a pair.
 std::int64_t suppressionFlops(const CostInputs& c) {
-    if (c.inputs.size() < 2 || !c.inputs[1] || c.inputs[1]->size() != 3)
-        return 0;
-    return saturatedProduct({elementCount(*c.inputs[1]), std::max<std::int64_t>(0, c.inputs[1]->back() - 1), 7});
+    const Shape* scores = inputShape(c, 1);
+    return !scores || scores->size() != 3 ? 0 : saturatedProduct({elementCount(*scores), std::max<std::int64_t>(0, scores->back() - 1), 7});
 }
 
 constexpr OpDef kOps[] = {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/body_sheet.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/normalization_grad.h"
@@ -283,10 +284,6 @@ Result<void> runLpNormalization(const KernelContext& c) {
     return y.finish();
 }
 
-template <int perElement> std::int64_t elementFlops(const CostInputs& c) {
-    return c.outputs.empty() || !c.outputs[0] ? 0 : perElement * elementCount(*c.outputs[0]);
-}
-
 // Before version 14 the mode hung on `is_test` (to 6) or on the number of outputs (7 to 13); `spatial` = 0 has no newer form.
 Result<void> upgradeBatchNormalization(UpgradeContext& c) {
     if (c.node.intAttribute("spatial", 1) == 0)
@@ -347,22 +344,31 @@ Result<GraphPtr> meanVarianceBody(const Node& node, std::int64_t opset, const st
     return std::make_shared<const Graph>(editor.finish());
 }
 
+/// In training the mean and variance are found too.
+std::int64_t batchNormalizationFlops(const CostInputs& c) { return c.node.intAttribute("training_mode", 0) != 0 ? perOutput<8>(c) : perOutput<4>(c); }
+
+/// A sum of `size` squares; alpha / size, bias, power and division.
+std::int64_t lrnFlops(const CostInputs& c) {
+    const std::int64_t size = std::max<std::int64_t>(0, c.node.intAttribute("size", 0));
+    return saturatedProduct({outputElements(c), saturatedSum(saturatedProduct({2, size}), 4)});
+}
+
 constexpr OpDef kNormalizationOps[] = {
     {.name = "BatchNormalization", .since = 15, .source = "ONNX Operators.md, BatchNormalization-15", .run = runBatchNormalization,
-        .gradient = gradBatchNormalization, .flops = elementFlops<4>, .upgrades = kBatchNormalizationUpgrades},
+        .gradient = gradBatchNormalization, .flops = batchNormalizationFlops, .upgrades = kBatchNormalizationUpgrades},
     {.name = "InstanceNormalization", .since = 22, .source = "ONNX Operators.md, InstanceNormalization-22", .run = runInstanceNormalization,
-        .gradient = gradInstanceNormalization, .flops = elementFlops<8>, .upgrades = kInstanceNormalizationUpgrades},
+        .gradient = gradInstanceNormalization, .flops = perOutput<8>, .upgrades = kInstanceNormalizationUpgrades},
     {.name = "LayerNormalization", .since = 17, .source = "ONNX Operators.md, LayerNormalization-17", .run = runRowNormalization<true>,
-        .gradient = gradLayerNormalization, .flops = elementFlops<8>},
+        .gradient = gradLayerNormalization, .flops = perOutput<8>},
     {.name = "GroupNormalization", .since = 21, .source = "ONNX Operators.md, GroupNormalization-21", .run = runGroupNormalization,
-        .gradient = gradGroupNormalization, .flops = elementFlops<8>, .upgrades = kGroupNormalizationUpgrades},
+        .gradient = gradGroupNormalization, .flops = perOutput<8>, .upgrades = kGroupNormalizationUpgrades},
     {.name = "RMSNormalization", .since = 23, .source = "ONNX Operators.md, RMSNormalization-23", .run = runRowNormalization<false>,
-        .gradient = gradRmsNormalization, .flops = elementFlops<4>},
-    {.name = "LRN", .since = 13, .source = "ONNX Operators.md, LRN-13", .run = runLrn, .gradient = gradLrn, .flops = elementFlops<16>},
+        .gradient = gradRmsNormalization, .flops = perOutput<4>},
+    {.name = "LRN", .since = 13, .source = "ONNX Operators.md, LRN-13", .run = runLrn, .gradient = gradLrn, .flops = lrnFlops},
     {.name = "LpNormalization", .since = 22, .source = "ONNX Operators.md, LpNormalization-22", .run = runLpNormalization, .gradient = gradLpNormalization,
-        .flops = elementFlops<3>},
+        .flops = perOutput<3>},
     {.name = "MeanVarianceNormalization", .since = 13, .source = "ONNX Operators.md, MeanVarianceNormalization-13", .run = expandBody(),
-        .gradient = throughBody(), .flops = elementFlops<8>, .body = meanVarianceBody},
+        .gradient = throughBody(), .flops = perOutput<8>, .body = meanVarianceBody},
 };
 
 } // namespace

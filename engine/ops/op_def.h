@@ -117,19 +117,45 @@ constexpr RunRule expandBody() { return {nullptr, true, false}; }
 /// By a kernel that calls KernelContext::runBody.
 constexpr RunRule controlFlow(RunFunction function) { return {function, false, true}; }
 
-/// Work of one node on concrete shapes.
+/// Work of one node on concrete shapes. The convention stands in docs/operators.md.
 struct NodeCost {
     std::int64_t flops = 0;        ///< a multiply-add counts two
     std::int64_t bytesRead = 0, bytesWritten = 0;
-    bool known = false;            ///< false: a shape is not known before running
+    std::int64_t parameters = 0;   ///< what was learned: numbers of its float initializers of rank >= 1
+    bool known = false;            ///< false: flops and bytes depend on a shape or value that is not known before running
 };
 struct CostInputs {
     const Node& node;
     std::span<const std::optional<Shape>> inputs, outputs;
     std::span<const DType> inputTypes, outputTypes;
+    std::span<const TensorPtr> constants; ///< per input; null when not known before running
 };
-/// FLOPs only; bytes are the sum of the inputs and outputs unless the operator says otherwise.
+/// What a CostFunction returns when it depends on more than is known.
+inline constexpr std::int64_t kUnknownFlops = -1;
+/// FLOPs, from shapes that are all known, or kUnknownFlops.
 using CostFunction = std::int64_t (*)(const CostInputs&);
+/// Corrects `cost`, in which every input is read once and every output written once.
+using BytesFunction = void (*)(const CostInputs&, NodeCost& cost);
+
+/// Where the FLOPs of an operator come from. Has no default: leaving it out of a row does not compile.
+class FlopsRule {
+public:
+    constexpr FlopsRule(CostFunction rule) : m_function(rule) { }
+    friend constexpr FlopsRule flopsOfBody();
+    friend constexpr FlopsRule flopsOfIterations();
+    constexpr CostFunction function() const { return m_function; } ///< null: counted by engine/analysis/cost.cpp
+    constexpr bool countsBody() const { return m_function == nullptr && !m_iterates; }
+    constexpr bool countsIterations() const { return m_iterates; }
+
+private:
+    constexpr explicit FlopsRule(bool iterates) : m_iterates(iterates) { }
+    CostFunction m_function = nullptr;
+    bool m_iterates = false;
+};
+/// The nodes of the body that the operator expands to.
+constexpr FlopsRule flopsOfBody() { return FlopsRule(false); }
+/// Control flow: the bodies that run, as often as they run.
+constexpr FlopsRule flopsOfIterations() { return FlopsRule(true); }
 
 /// Lifts a node of an older version, by emitting the newer form. A row's entries are sorted by `through`, ascending; the first one that
 /// applies (schema version of the node <= through) is used, alone, and lifts to the newest version.
@@ -153,7 +179,8 @@ struct OpDef {
     std::string_view source;            ///< where the definition stands
     RunRule run;
     GradientRule gradient;
-    CostFunction flops = nullptr;       ///< null: one FLOP per output element if the operator computes, see analysis/cost.h
+    FlopsRule flops;                    ///< shared rules: engine/ops/cost_rules.h
+    BytesFunction bytes = nullptr;      ///< null: every input is read once, every output written once
     std::span<const Upgrade> upgrades = {};
     /// Rules for symbolic dimensions that the library loses.
     std::optional<ValueType> (*refineShape)(const Graph&, const Node&, const InferenceInputs&, std::size_t output) = nullptr;

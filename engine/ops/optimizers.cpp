@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/iterate.h"
 
 namespace nabla::engine {
@@ -117,7 +117,7 @@ Result<void> runMomentum(const KernelContext& c) {
 template <std::int64_t perElement, std::size_t kinds> std::int64_t stepFlops(const CostInputs& c) {
     std::int64_t elements = 0;
     for (std::size_t i = 2; i < 2 + (c.inputs.size() < 2 ? 0 : (c.inputs.size() - 2) / kinds); ++i)
-        elements = saturatedSum(elements, c.inputs[i] ? elementCount(*c.inputs[i]) : 0);
+        elements = saturatedSum(elements, inputElements(c, i));
     return saturatedProduct({elements, perElement});
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -203,12 +204,10 @@ Result<void> upgradePad(UpgradeContext& c) {
 }
 constexpr Upgrade kPadUpgrades[] = {{10, upgradePad}};
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
-
 constexpr OpDef kOps[] = {
     {.name = "Pad", .since = 25, .source = "ONNX Operators.md, Pad-25", .run = runPad, .gradient = gradPad, .flops = noFlops, .upgrades = kPadUpgrades},
     {.name = "CenterCropPad", .since = 18, .source = "ONNX Operators.md, CenterCropPad-18", .run = runCenterCropPad, .gradient = gradCenterCropPad,
-        .flops = noFlops},
+        .flops = noFlops, .bytes = readsChosen},
 };
 
 } // namespace

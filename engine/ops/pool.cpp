@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/pool_core.h"
 #include "engine/ops/pool_grad.h"
@@ -244,13 +244,9 @@ Result<void> runMaxUnpool(const KernelContext& c) {
 }
 
 std::int64_t poolFlops(const CostInputs& c) {
-    if (c.outputs.empty() || !c.outputs[0])
-        return 0;
     const auto kernel = c.node.intsAttribute("kernel_shape");
-    return checkShape(kernel) ? saturatedProduct({elementCount(*c.outputs[0]), elementCount(kernel)}) : 0;
+    return checkShape(kernel) ? saturatedProduct({outputElements(c), elementCount(kernel)}) : 0;
 }
-std::int64_t inputFlops(const CostInputs& c) { return c.inputs.empty() || !c.inputs[0] ? 0 : elementCount(*c.inputs[0]); }
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 /// LpPool-1 and GlobalLpPool-1 have p as a float.
 Result<void> upgradeNormOrder(UpgradeContext& c) {
@@ -267,11 +263,11 @@ constexpr OpDef kPoolOps[] = {
     {.name = "LpPool", .since = 22, .source = "ONNX Operators.md, LpPool-22", .run = runLpPool, .gradient = gradLpPool, .flops = poolFlops,
         .upgrades = kNormOrderUpgrades},
     {.name = "GlobalAveragePool", .since = 22, .source = "ONNX Operators.md, GlobalAveragePool-22", .run = runGlobalAveragePool,
-        .gradient = gradGlobalAveragePool, .flops = inputFlops},
+        .gradient = gradGlobalAveragePool, .flops = perInput<1>},
     {.name = "GlobalMaxPool", .since = 22, .source = "ONNX Operators.md, GlobalMaxPool-22", .run = runGlobalMaxPool, .gradient = gradGlobalMaxPool,
-        .flops = inputFlops},
+        .flops = perInput<1>},
     {.name = "GlobalLpPool", .since = 22, .source = "ONNX Operators.md, GlobalLpPool-22", .run = runGlobalLpPool, .gradient = gradGlobalLpPool,
-        .flops = inputFlops, .upgrades = kNormOrderUpgrades},
+        .flops = perInput<1>, .upgrades = kNormOrderUpgrades},
     {.name = "MaxUnpool", .since = 22, .source = "ONNX Operators.md, MaxUnpool-22", .run = runMaxUnpool, .gradient = gradMaxUnpool, .flops = noFlops},
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -170,11 +171,11 @@ Gradients gradDequantizeLinear(GradientBuilder& b, const Node& n, OutputGrads dy
 
 constexpr OpDef kQuantizeOps[] = {
     {.name = "QuantizeLinear", .since = 28, .source = "ONNX Operators.md, QuantizeLinear-28", .run = runQuantizeLinear,
-        .gradient = notDifferentiable("it rounds: constant wherever it has a derivative")},
+        .gradient = notDifferentiable("it rounds: constant wherever it has a derivative"), .flops = elementwise<2>},
     {.name = "DequantizeLinear", .since = 28, .source = "ONNX Operators.md, DequantizeLinear-28", .run = runDequantizeLinear,
-        .gradient = gradDequantizeLinear},
+        .gradient = gradDequantizeLinear, .flops = elementwise<2>},
     {.name = "DynamicQuantizeLinear", .since = 11, .source = "ONNX Operators.md, DynamicQuantizeLinear-11", .run = expandBody(),
-        .gradient = notDifferentiable("it rounds: constant wherever it has a derivative")},
+        .gradient = notDifferentiable("it rounds: constant wherever it has a derivative"), .flops = flopsOfBody()},
 };
 
 } // namespace

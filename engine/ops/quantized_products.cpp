@@ -1,6 +1,6 @@
 // QLinearMatMul, QLinearConv and MatMulInteger: products of integers less their zero points, in 32 bits.
-#include "engine/base/saturated.h"
 #include "engine/ops/conv_core.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/matmul_shapes.h"
 #include "engine/ops/quantize_core.h"
@@ -187,15 +187,19 @@ Result<void> runQLinearConv(const KernelContext& c) {
     return {};
 }
 
+/// Scaling and rounding the sums: 2 for each.
+std::int64_t withRounding(const CostInputs& c, std::int64_t products) { return saturatedSum(products, perOutput<2>(c)); }
 std::int64_t productFlops(const CostInputs& c) {
-    if (c.inputs.empty() || !c.inputs[0] || c.inputs[0]->empty() || c.outputs.empty() || !c.outputs[0])
-        return 0;
-    return saturatedProduct({2, elementCount(*c.outputs[0]), c.inputs[0]->back()});
+    const Shape* a = inputShape(c, 0);
+    return !a || a->empty() ? 0 : saturatedProduct({2, outputElements(c), a->back()});
 }
+std::int64_t roundedProductFlops(const CostInputs& c) { return withRounding(c, productFlops(c)); }
 std::int64_t convFlops(const CostInputs& c) {
-    if (c.inputs.size() < 4 || !c.inputs[3] || c.inputs[3]->empty() || c.outputs.empty() || !c.outputs[0])
+    const Shape* w = inputShape(c, 3);
+    if (!w || w->empty())
         return 0;
-    return saturatedProduct({2, elementCount(*c.outputs[0]), elementCount(ShapeView(*c.inputs[3]).subspan(1))});
+    const std::int64_t products = saturatedProduct({2, outputElements(c), elementCount(ShapeView(*w).subspan(1))});
+    return withRounding(c, saturatedSum(products, hasInput(c, 8) ? outputElements(c) : 0));
 }
 
 constexpr auto kIntegers = "its inputs are integers";
@@ -204,7 +208,7 @@ constexpr OpDef kQuantizedProductOps[] = {
     {.name = "MatMulInteger", .since = 10, .source = "ONNX Operators.md, MatMulInteger-10", .run = runMatMulInteger,
         .gradient = notDifferentiable(kIntegers), .flops = productFlops},
     {.name = "QLinearMatMul", .since = 21, .source = "ONNX Operators.md, QLinearMatMul-21", .run = runQLinearMatMul,
-        .gradient = notDifferentiable(kIntegers), .flops = productFlops},
+        .gradient = notDifferentiable(kIntegers), .flops = roundedProductFlops},
     {.name = "QLinearConv", .since = 10, .source = "ONNX Operators.md, QLinearConv-10", .run = runQLinearConv, .gradient = notDifferentiable(kIntegers),
         .flops = convFlops},
 };

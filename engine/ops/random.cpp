@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -209,19 +210,29 @@ Result<void> runMultinomial(const KernelContext& c) {
 
 constexpr auto kDraws = "its result is a random draw that does not depend on the input's values";
 
+/// Outside training it is a copy; in training a draw and a product for every element.
+std::int64_t dropoutFlops(const CostInputs& c) {
+    if (!hasInput(c, 2))
+        return 0;
+    const TensorPtr training = c.constants.size() > 2 ? c.constants[2] : nullptr;
+    return !training || training->elementCount() != 1 ? kUnknownFlops : training->asInt64(0) != 0 ? perOutput<2>(c) : 0;
+}
+/// Exponent and running sum of every class, and one for every draw.
+std::int64_t multinomialFlops(const CostInputs& c) { return saturatedSum(perInput<2>(c), outputElements(c)); }
+
 constexpr OpDef kRandomOps[] = {
-    {.name = "Dropout", .since = 22, .source = "ONNX Operators.md, Dropout-22", .run = runDropout, .gradient = gradDropout, .upgrades = kDropoutUpgrades},
-    {.name = "RandomNormal", .since = 22, .source = "ONNX Operators.md, RandomNormal-22", .run = runRandomNormal<false>, .gradient = notDifferentiable(kDraws)},
+    {.name = "Dropout", .since = 22, .source = "ONNX Operators.md, Dropout-22", .run = runDropout, .gradient = gradDropout, .flops = dropoutFlops, .upgrades = kDropoutUpgrades},
+    {.name = "RandomNormal", .since = 22, .source = "ONNX Operators.md, RandomNormal-22", .run = runRandomNormal<false>, .gradient = notDifferentiable(kDraws), .flops = elementwise<1>},
     {.name = "RandomNormalLike", .since = 22, .source = "ONNX Operators.md, RandomNormalLike-22", .run = runRandomNormal<true>,
-        .gradient = notDifferentiable(kDraws)},
+        .gradient = notDifferentiable(kDraws), .flops = elementwise<1>, .bytes = readsNothing},
     {.name = "RandomUniform", .since = 22, .source = "ONNX Operators.md, RandomUniform-22", .run = runRandomUniform<false>,
-        .gradient = notDifferentiable(kDraws)},
+        .gradient = notDifferentiable(kDraws), .flops = elementwise<1>},
     {.name = "RandomUniformLike", .since = 22, .source = "ONNX Operators.md, RandomUniformLike-22", .run = runRandomUniform<true>,
-        .gradient = notDifferentiable(kDraws)},
+        .gradient = notDifferentiable(kDraws), .flops = elementwise<1>, .bytes = readsNothing},
     {.name = "Bernoulli", .since = 22, .source = "ONNX Operators.md, Bernoulli-22", .run = runBernoulli,
-        .gradient = notDifferentiable("its result is a draw of 0 or 1")},
+        .gradient = notDifferentiable("its result is a draw of 0 or 1"), .flops = elementwise<1>},
     {.name = "Multinomial", .since = 22, .source = "ONNX Operators.md, Multinomial-22", .run = runMultinomial,
-        .gradient = notDifferentiable("its result is a class index")},
+        .gradient = notDifferentiable("its result is a class index"), .flops = multinomialFlops},
 };
 
 } // namespace

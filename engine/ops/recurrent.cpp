@@ -1,7 +1,7 @@
 // RNN, GRU and LSTM: reference kernels, step by step as the standard's equations say.
 #include <cmath>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/matmul_core.h"
@@ -272,21 +272,29 @@ Result<void> runRecurrent(const KernelContext& c) {
     return {};
 }
 
-std::int64_t recurrentFlops(const CostInputs& c) {
-    if (c.inputs.size() < 3 || !c.inputs[0] || !c.inputs[1] || !c.inputs[2] || c.inputs[0]->size() != 3)
+/// For each direction, step and row: products with W and R, the bias, and what the standard's equations do with each hidden number once
+/// the gates are summed (an activation counts one).
+template <int gates, int eachHidden> std::int64_t recurrentFlops(const CostInputs& c) {
+    const Shape *x = inputShape(c, 0), *w = inputShape(c, 1), *r = inputShape(c, 2);
+    if (!x || !w || !r || x->size() != 3 || w->size() != 3 || r->size() != 3)
         return 0;
-    return saturatedProduct({2, (*c.inputs[0])[0], (*c.inputs[0])[1], elementCount(*c.inputs[1]) + elementCount(*c.inputs[2])});
+    const std::int64_t hidden = saturatedProduct({(*w)[0], (*r)[2]}); // of all directions
+    const std::int64_t peepholes = hasInput(c, 7) ? 6 : 0;             // LSTM: a multiply-add for each of i, o, f
+    std::int64_t each = saturatedProduct({2, saturatedSum(elementCount(*w), elementCount(*r))});
+    each = saturatedSum(each, saturatedProduct({hidden, eachHidden + peepholes + (hasInput(c, 3) ? gates : 0)}));
+    return saturatedProduct({(*x)[0], (*x)[1], each});
 }
 
 // Version 1 says by output_sequence whether Y is wanted; newer versions see it from the output.
 constexpr Upgrade kRecurrentUpgrades[] = {{6, dropAttributes<"output_sequence">}};
 
+// RNN: the activation. GRU: z, r, h, then r * h and (1 - z) * h + z * H. LSTM: i, o, f, c, then f * C + i * c and o * h(C).
 constexpr OpDef kRecurrentOps[] = {
-    {.name = "RNN", .since = 22, .source = "ONNX Operators.md, RNN-22", .run = runRecurrent, .gradient = throughBody(), .flops = recurrentFlops,
+    {.name = "RNN", .since = 22, .source = "ONNX Operators.md, RNN-22", .run = runRecurrent, .gradient = throughBody(), .flops = recurrentFlops<1, 1>,
         .upgrades = kRecurrentUpgrades, .body = recurrentBody},
-    {.name = "GRU", .since = 22, .source = "ONNX Operators.md, GRU-22", .run = runRecurrent, .gradient = throughBody(), .flops = recurrentFlops,
+    {.name = "GRU", .since = 22, .source = "ONNX Operators.md, GRU-22", .run = runRecurrent, .gradient = throughBody(), .flops = recurrentFlops<3, 8>,
         .upgrades = kRecurrentUpgrades, .body = recurrentBody},
-    {.name = "LSTM", .since = 22, .source = "ONNX Operators.md, LSTM-22", .run = runRecurrent, .gradient = throughBody(), .flops = recurrentFlops,
+    {.name = "LSTM", .since = 22, .source = "ONNX Operators.md, LSTM-22", .run = runRecurrent, .gradient = throughBody(), .flops = recurrentFlops<4, 9>,
         .upgrades = kRecurrentUpgrades, .body = recurrentBody},
 };
 

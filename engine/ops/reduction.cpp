@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/ops/constant_of.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/upgrade_tools.h"
@@ -302,34 +303,31 @@ Gradients gradProd(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return withAxes(n, b.mul(restored(b, n, dy[0]), back));
 }
 
-std::int64_t reduceFlops(const CostInputs& c) { return c.inputs[0] ? elementCount(*c.inputs[0]) : 0; }
-std::int64_t twiceFlops(const CostInputs& c) { return 2 * reduceFlops(c); }
-
 Result<void> upgradeAxes(UpgradeContext& c) { return attributeToInput(c, "axes", 1); }
 constexpr Upgrade kSumUpgrades[] = {{12, upgradeAxes}};
 constexpr Upgrade kAxesUpgrades[] = {{17, upgradeAxes}};
 
 constexpr OpDef kOps[] = {
     {.name = "ReduceSum", .since = 13, .source = "ONNX Operators.md, ReduceSum-13", .run = runReduce<SumFold>, .gradient = gradSum,
-        .flops = reduceFlops, .upgrades = kSumUpgrades},
+        .flops = perInput<1>, .upgrades = kSumUpgrades},
     {.name = "ReduceMean", .since = 18, .source = "ONNX Operators.md, ReduceMean-18", .run = runReduce<MeanFold>, .gradient = gradMean,
-        .flops = reduceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceMax", .since = 20, .source = "ONNX Operators.md, ReduceMax-20", .run = runExtreme<true>, .gradient = gradExtreme,
-        .flops = reduceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceMin", .since = 20, .source = "ONNX Operators.md, ReduceMin-20", .run = runExtreme<false>, .gradient = gradExtreme,
-        .flops = reduceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceProd", .since = 18, .source = "ONNX Operators.md, ReduceProd-18", .run = runReduce<ProdFold>, .gradient = gradProd,
-        .flops = reduceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceL1", .since = 18, .source = "ONNX Operators.md, ReduceL1-18", .run = runReduce<L1Fold>, .gradient = gradL1,
-        .flops = twiceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<2>, .upgrades = kAxesUpgrades},
     {.name = "ReduceL2", .since = 18, .source = "ONNX Operators.md, ReduceL2-18", .run = runReduce<L2Fold>, .gradient = gradL2,
-        .flops = twiceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<2>, .upgrades = kAxesUpgrades},
     {.name = "ReduceSumSquare", .since = 18, .source = "ONNX Operators.md, ReduceSumSquare-18", .run = runReduce<SumSquareFold>,
-        .gradient = gradSumSquare, .flops = twiceFlops, .upgrades = kAxesUpgrades},
+        .gradient = gradSumSquare, .flops = perInput<2>, .upgrades = kAxesUpgrades},
     {.name = "ReduceLogSum", .since = 28, .source = "ONNX Operators.md, ReduceLogSum-28", .run = runReduce<LogSumFold>, .gradient = gradLogSum,
-        .flops = reduceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceLogSumExp", .since = 28, .source = "ONNX Operators.md, ReduceLogSumExp-28", .run = runLogSumExp, .gradient = gradLogSumExp,
-        .flops = twiceFlops, .upgrades = kAxesUpgrades},
+        .flops = perInput<2>, .upgrades = kAxesUpgrades},
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "engine/ops/constant_of.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -408,10 +409,29 @@ Result<void> upgradeResize10(UpgradeContext& c) {
 constexpr Upgrade kUpsampleUpgrades[] = {{6, upgradeUpsample1}, {8, upgradeUpsample7}, {10, upgradeScalesInput}};
 constexpr Upgrade kResizeUpgrades[] = {{10, upgradeResize10}};
 
+/// One axis after the other, in order; a multiply-add for each of the 2 (linear) or 4 (cubic) neighbours, of which a filter that is
+/// stretched against aliasing takes more.
 std::int64_t resizeFlops(const CostInputs& c) {
     const std::string mode = c.node.stringAttribute("mode", "nearest");
-    const std::int64_t perElement = mode == "nearest" ? 0 : mode == "linear" ? 4 : 8; // multiply-adds of the last axis walked
-    return c.outputs[0] ? elementCount(*c.outputs[0]) * perElement : 0;
+    const Shape *x = inputShape(c, 0), *y = outputShape(c, 0);
+    if (!x || !y || x->size() != y->size() || mode == "nearest")
+        return 0;
+    const bool antialias = c.node.intAttribute("antialias", 0) != 0;
+    Shape now = *x;
+    std::int64_t flops = 0;
+    for (std::size_t axis = 0; axis < now.size(); ++axis) {
+        if (now[axis] == (*y)[axis])
+            continue;
+        std::int64_t neighbours = mode == "cubic" ? 4 : 2;
+        if (antialias && now[axis] > (*y)[axis] && (*y)[axis] > 0)
+            neighbours = saturatedProduct({neighbours, now[axis]}) / (*y)[axis];
+        now[axis] = (*y)[axis];
+        std::int64_t made = 1;
+        for (const std::int64_t size : now)
+            made = saturatedProduct({made, size});
+        flops = saturatedSum(flops, saturatedProduct({2, made, neighbours}));
+    }
+    return flops;
 }
 
 constexpr OpDef kOps[] = {

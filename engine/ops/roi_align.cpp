@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/saturated.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/sampling_body.h"
@@ -248,10 +248,10 @@ Result<GraphPtr> roiAlignBody(const Node& node, std::int64_t opset, const std::v
     return std::make_shared<const Graph>(editor.finish());
 }
 
-/// Four products and sums for each sample; how many samples a bin has is known only with sampling_ratio, else one is counted.
+/// Four neighbours for every sample; without a sampling_ratio the number of samples depends on the size of each region.
 std::int64_t roiAlignFlops(const CostInputs& c) {
-    const std::int64_t samples = std::max<std::int64_t>(1, c.node.intAttribute("sampling_ratio", 0));
-    return !c.outputs[0] ? 0 : saturatedProduct({8, elementCount(*c.outputs[0]), samples, samples});
+    const std::int64_t samples = c.node.intAttribute("sampling_ratio", 0);
+    return samples < 1 ? kUnknownFlops : saturatedProduct({8, outputElements(c), samples, samples});
 }
 
 /// Version 10 does not move the pixels.

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "engine/ops/constant_of.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
 #include "engine/ops/upgrade_tools.h"
@@ -190,18 +191,17 @@ Result<void> upgradeTopK1(UpgradeContext& c) {
 }
 constexpr Upgrade kTopKUpgrades[] = {{9, upgradeTopK1}};
 
-std::int64_t inputFlops(const CostInputs& c) { return c.inputs[0] ? elementCount(*c.inputs[0]) : 0; }
 constexpr GradientRule kIndex = notDifferentiable("its result is an index");
 
 constexpr OpDef kOps[] = {
-    {.name = "ArgMax", .since = 13, .source = "ONNX Operators.md, ArgMax-13", .run = runArg<true>, .gradient = kIndex, .flops = inputFlops},
-    {.name = "ArgMin", .since = 13, .source = "ONNX Operators.md, ArgMin-13", .run = runArg<false>, .gradient = kIndex, .flops = inputFlops},
-    {.name = "TopK", .since = 24, .source = "ONNX Operators.md, TopK-24", .run = runTopK, .gradient = gradTopK, .flops = inputFlops,
+    {.name = "ArgMax", .since = 13, .source = "ONNX Operators.md, ArgMax-13", .run = runArg<true>, .gradient = kIndex, .flops = perInput<1>},
+    {.name = "ArgMin", .since = 13, .source = "ONNX Operators.md, ArgMin-13", .run = runArg<false>, .gradient = kIndex, .flops = perInput<1>},
+    {.name = "TopK", .since = 24, .source = "ONNX Operators.md, TopK-24", .run = runTopK, .gradient = gradTopK, .flops = perInput<1>,
         .upgrades = kTopKUpgrades},
     {.name = "CumSum", .since = 14, .source = "ONNX Operators.md, CumSum-14", .run = runCumulative<[](auto a, auto b) { return wrapAdd(a, b); }, 0>,
-        .gradient = gradCumSum},
+        .gradient = gradCumSum, .flops = elementwise<1>},
     {.name = "CumProd", .since = 26, .source = "ONNX Operators.md, CumProd-26", .run = runCumulative<[](auto a, auto b) { return wrapMul(a, b); }, 1>,
-        .gradient = gradCumProd},
+        .gradient = gradCumProd, .flops = elementwise<1>},
 };
 
 } // namespace

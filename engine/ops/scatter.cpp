@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -241,8 +242,6 @@ Result<void> upgradeScatter(UpgradeContext& c) {
     return replaceWith(c, std::move(changed));
 }
 constexpr Upgrade kScatterUpgrades[] = {{11, upgradeScatter}};
-
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "ScatterElements", .since = 18, .source = "ONNX Operators.md, ScatterElements-18", .run = runScatterElements,

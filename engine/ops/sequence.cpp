@@ -1,6 +1,7 @@
 // Sequences and optionals.
 #include <algorithm>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/value_output.h"
@@ -264,31 +265,30 @@ Gradients gradPassOn(GradientBuilder&, const Node& n, OutputGrads dy) {
     return grads;
 }
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
 constexpr auto kCount = "its result is a count or a truth value";
 
 constexpr OpDef kSequenceOps[] = {
     {.name = "SequenceEmpty", .since = 11, .source = "ONNX Operators.md, SequenceEmpty-11", .run = runSequenceEmpty,
-        .gradient = notDifferentiable("it has no inputs"), .flops = noFlops},
+        .gradient = notDifferentiable("it has no inputs"), .flops = noFlops, .bytes = nothingMoves},
     {.name = "SequenceConstruct", .since = 11, .source = "ONNX Operators.md, SequenceConstruct-11", .run = runSequenceConstruct,
-        .gradient = gradSequenceConstruct, .flops = noFlops},
-    {.name = "SequenceAt", .since = 11, .source = "ONNX Operators.md, SequenceAt-11", .run = runSequenceAt, .gradient = gradSequenceAt, .flops = noFlops},
+        .gradient = gradSequenceConstruct, .flops = noFlops, .bytes = nothingMoves},
+    {.name = "SequenceAt", .since = 11, .source = "ONNX Operators.md, SequenceAt-11", .run = runSequenceAt, .gradient = gradSequenceAt, .flops = noFlops, .bytes = nothingMoves},
     {.name = "SequenceInsert", .since = 11, .source = "ONNX Operators.md, SequenceInsert-11", .run = runSequenceInsert, .gradient = gradSequenceInsert,
-        .flops = noFlops},
+        .flops = noFlops, .bytes = nothingMoves},
     {.name = "SequenceErase", .since = 11, .source = "ONNX Operators.md, SequenceErase-11", .run = runSequenceErase, .gradient = gradSequenceErase,
-        .flops = noFlops},
+        .flops = noFlops, .bytes = nothingMoves},
     {.name = "SequenceLength", .since = 11, .source = "ONNX Operators.md, SequenceLength-11", .run = runSequenceLength,
-        .gradient = notDifferentiable(kCount), .flops = noFlops},
+        .gradient = notDifferentiable(kCount), .flops = noFlops, .bytes = nothingMoves},
     {.name = "SplitToSequence", .since = 24, .source = "ONNX Operators.md, SplitToSequence-24", .run = runSplitToSequence,
-        .gradient = gradSplitToSequence, .flops = noFlops},
+        .gradient = gradSplitToSequence, .flops = noFlops, .bytes = writesParts},
     {.name = "ConcatFromSequence", .since = 11, .source = "ONNX Operators.md, ConcatFromSequence-11", .run = runConcatFromSequence,
-        .gradient = gradConcatFromSequence, .flops = noFlops},
-    {.name = "SequenceMap", .since = 17, .source = "ONNX Operators.md, SequenceMap-17", .run = expandBody(), .gradient = throughBody(), .flops = noFlops},
-    {.name = "Optional", .since = 28, .source = "ONNX Operators.md, Optional-28", .run = runOptional, .gradient = gradPassOn, .flops = noFlops},
+        .gradient = gradConcatFromSequence, .flops = noFlops, .bytes = readsParts},
+    {.name = "SequenceMap", .since = 17, .source = "ONNX Operators.md, SequenceMap-17", .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody()},
+    {.name = "Optional", .since = 28, .source = "ONNX Operators.md, Optional-28", .run = runOptional, .gradient = gradPassOn, .flops = noFlops, .bytes = nothingMoves},
     {.name = "OptionalGetElement", .since = 28, .source = "ONNX Operators.md, OptionalGetElement-28", .run = runOptionalGetElement,
-        .gradient = gradPassOn, .flops = noFlops},
+        .gradient = gradPassOn, .flops = noFlops, .bytes = nothingMoves},
     {.name = "OptionalHasElement", .since = 28, .source = "ONNX Operators.md, OptionalHasElement-28", .run = runOptionalHasElement,
-        .gradient = notDifferentiable(kCount), .flops = noFlops},
+        .gradient = notDifferentiable(kCount), .flops = noFlops, .bytes = nothingMoves},
 };
 
 } // namespace

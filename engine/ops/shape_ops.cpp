@@ -1,4 +1,5 @@
 // Shape, Size, Reshape, Flatten, Squeeze, Unsqueeze: shapes as values, and the same elements under another shape.
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -135,18 +136,17 @@ Result<void> upgradeAxes(UpgradeContext& c) { return attributeToInput(c, "axes",
 constexpr Upgrade kReshapeUpgrades[] = {{4, upgradeReshape1}};
 constexpr Upgrade kAxesUpgrades[] = {{12, upgradeAxes}};
 
-std::int64_t noFlops(const CostInputs&) { return 0; }
 constexpr GradientRule kShapeOnly = notDifferentiable("its result is a shape");
 
 constexpr OpDef kOps[] = {
-    {.name = "Shape", .since = 25, .source = "ONNX Operators.md, Shape-25", .run = runShape, .gradient = kShapeOnly, .flops = noFlops},
-    {.name = "Size", .since = 25, .source = "ONNX Operators.md, Size-25", .run = runSize, .gradient = kShapeOnly, .flops = noFlops},
-    {.name = "Reshape", .since = 25, .source = "ONNX Operators.md, Reshape-25", .run = runReshape, .gradient = gradReshape, .flops = noFlops,
+    {.name = "Shape", .since = 25, .source = "ONNX Operators.md, Shape-25", .run = runShape, .gradient = kShapeOnly, .flops = noFlops, .bytes = readsNothing},
+    {.name = "Size", .since = 25, .source = "ONNX Operators.md, Size-25", .run = runSize, .gradient = kShapeOnly, .flops = noFlops, .bytes = readsNothing},
+    {.name = "Reshape", .since = 25, .source = "ONNX Operators.md, Reshape-25", .run = runReshape, .gradient = gradReshape, .flops = noFlops, .bytes = nothingMoves,
         .upgrades = kReshapeUpgrades},
-    {.name = "Flatten", .since = 25, .source = "ONNX Operators.md, Flatten-25", .run = runFlatten, .gradient = gradReshape, .flops = noFlops},
-    {.name = "Squeeze", .since = 25, .source = "ONNX Operators.md, Squeeze-25", .run = runSqueeze, .gradient = gradReshape, .flops = noFlops,
+    {.name = "Flatten", .since = 25, .source = "ONNX Operators.md, Flatten-25", .run = runFlatten, .gradient = gradReshape, .flops = noFlops, .bytes = nothingMoves},
+    {.name = "Squeeze", .since = 25, .source = "ONNX Operators.md, Squeeze-25", .run = runSqueeze, .gradient = gradReshape, .flops = noFlops, .bytes = nothingMoves,
         .upgrades = kAxesUpgrades},
-    {.name = "Unsqueeze", .since = 25, .source = "ONNX Operators.md, Unsqueeze-25", .run = runUnsqueeze, .gradient = gradReshape, .flops = noFlops,
+    {.name = "Unsqueeze", .since = 25, .source = "ONNX Operators.md, Unsqueeze-25", .run = runUnsqueeze, .gradient = gradReshape, .flops = noFlops, .bytes = nothingMoves,
         .upgrades = kAxesUpgrades},
 };
 

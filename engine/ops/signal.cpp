@@ -3,8 +3,10 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <optional>
 
 #include "engine/ops/body_sheet.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -353,11 +355,50 @@ Result<void> runMelWeightMatrix(const KernelContext& c) {
     return {};
 }
 
+/// The number that an input holds, else `otherwise`; nothing when it is not known before running.
+std::optional<std::int64_t> knownNumber(const CostInputs& c, std::size_t i, std::int64_t otherwise) {
+    if (!hasInput(c, i))
+        return otherwise;
+    const TensorPtr value = i < c.constants.size() ? c.constants[i] : nullptr;
+    return value && value->elementCount() == 1 && isInteger(value->dtype()) ? std::optional(value->asInt64(0)) : std::nullopt;
+}
+
+std::int64_t dftFlops(const CostInputs& c) {
+    const Shape* x = inputShape(c, 0);
+    if (!x || x->size() < 2)
+        return 0;
+    const bool inverse = c.node.intAttribute("inverse", 0) != 0, oneSided = c.node.intAttribute("onesided", 0) != 0;
+    const auto rank = static_cast<std::int64_t>(x->size());
+    const auto stated = c.node.attribute("axis") ? c.node.intAttribute("axis", 1) : knownNumber(c, 2, -2); // an attribute before version 20
+    if (!stated || *stated < -rank || *stated >= rank)
+        return kUnknownFlops;
+    const auto axis = static_cast<std::size_t>(*stated < 0 ? *stated + rank : *stated);
+    const std::int64_t size = (*x)[axis], parts = x->back();
+    const auto length = knownNumber(c, 1, inverse && oneSided ? 2 * (size - 1) : size);
+    if (!length)
+        return kUnknownFlops;
+    const std::int64_t lines = size < 1 || parts < 1 ? 0 : elementCount(*x) / size / parts;
+    return saturatedProduct({lines, fourierFlops(*length, parts == 2 && !oneSided ? Numbers::Complex : Numbers::Real)});
+}
+
+/// For every frame the products with the window and a transform.
+std::int64_t stftFlops(const CostInputs& c) {
+    const Shape *x = inputShape(c, 0), *y = outputShape(c, 0);
+    if (!x || !y || x->size() < 2 || y->size() != 4)
+        return 0;
+    const std::int64_t parts = x->size() == 3 ? x->back() : 1;
+    const auto length = knownNumber(c, 3, hasInput(c, 2) ? inputElements(c, 2) : (*x)[1]);
+    if (!length || *length < 0)
+        return kUnknownFlops;
+    const std::int64_t weights = hasInput(c, 2) ? saturatedProduct({parts, *length}) : 0;
+    return saturatedProduct({(*y)[0], (*y)[1], saturatedSum(weights, fourierFlops(*length, parts == 2 ? Numbers::Complex : Numbers::Real))});
+}
+
 constexpr OpDef kSignalOps[] = {
-    {.name = "DFT", .since = 20, .source = "ONNX Operators.md, DFT-20", .run = runDft, .gradient = gradDft, .upgrades = kDftUpgrades},
-    {.name = "STFT", .since = 17, .source = "ONNX Operators.md, STFT-17", .run = runStft, .gradient = throughBody(), .body = stftBody},
+    {.name = "DFT", .since = 20, .source = "ONNX Operators.md, DFT-20", .run = runDft, .gradient = gradDft, .flops = dftFlops, .upgrades = kDftUpgrades},
+    {.name = "STFT", .since = 17, .source = "ONNX Operators.md, STFT-17", .run = runStft, .gradient = throughBody(), .flops = stftFlops, .body = stftBody},
     {.name = "MelWeightMatrix", .since = 17, .source = "ONNX Operators.md, MelWeightMatrix-17", .run = runMelWeightMatrix,
-        .gradient = notDifferentiable("its inputs are sizes and band edges")},
+        .gradient = notDifferentiable("its inputs are sizes and band edges"), .flops = elementwise<1>},
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -138,17 +139,13 @@ Result<void> upgradeFlattening(UpgradeContext& c) {
 }
 constexpr Upgrade kFlatteningUpgrades[] = {{12, upgradeFlattening}};
 
-template <int perElement> std::int64_t elementFlops(const CostInputs& c) {
-    return c.outputs.empty() || !c.outputs[0] ? 0 : perElement * elementCount(*c.outputs[0]);
-}
-
 constexpr OpDef kSoftmaxOps[] = {
-    {.name = "Softmax", .since = 13, .source = "ONNX Operators.md, Softmax-13", .run = runSoftmax, .gradient = gradSoftmax, .flops = elementFlops<5>,
+    {.name = "Softmax", .since = 13, .source = "ONNX Operators.md, Softmax-13", .run = runSoftmax, .gradient = gradSoftmax, .flops = perOutput<5>,
         .upgrades = kFlatteningUpgrades},
     {.name = "LogSoftmax", .since = 13, .source = "ONNX Operators.md, LogSoftmax-13", .run = runLogSoftmax, .gradient = gradLogSoftmax,
-        .flops = elementFlops<5>, .upgrades = kFlatteningUpgrades},
+        .flops = perOutput<5>, .upgrades = kFlatteningUpgrades},
     {.name = "Hardmax", .since = 13, .source = "ONNX Operators.md, Hardmax-13", .run = runHardmax,
-        .gradient = notDifferentiable("it picks a position: constant wherever it has a derivative"), .flops = elementFlops<1>,
+        .gradient = notDifferentiable("it picks a position: constant wherever it has a derivative"), .flops = perOutput<1>,
         .upgrades = kFlatteningUpgrades},
 };
 

@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include "engine/ops/broadcast.h"
+#include "engine/ops/cost_rules.h"
 
 namespace nabla::engine {
 
@@ -102,7 +103,6 @@ Result<void> runRegexFullMatch(const KernelContext& c) {
 }
 
 constexpr auto kText = "its operands are text";
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "StringConcat", .since = 20, .source = "ONNX Operators.md, StringConcat-20", .run = runStringConcat, .gradient = notDifferentiable(kText),

@@ -6,6 +6,7 @@
 #include <unicode/locid.h>
 #include <unicode/unistr.h>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/iterate.h"
 
 namespace nabla::engine {
@@ -221,7 +222,6 @@ Result<void> runTfIdfVectorizer(const KernelContext& c) {
 }
 
 constexpr auto kText = "its operands are text";
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "StringNormalizer", .since = 10, .source = "ONNX Operators.md, StringNormalizer-10; Unicode's case mapping", .run = runStringNormalizer,

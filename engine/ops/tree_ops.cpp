@@ -2,6 +2,7 @@
 // run; the plan's kernel (engine/kernels/trees.cpp) keeps the forest.
 #include <algorithm>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/tree_model.h"
 
 namespace nabla::engine {
@@ -96,10 +97,10 @@ Result<void> runTrees(const KernelContext& c) {
 
 /// A comparison a level and an addition, for every tree and row; the depth is taken as that of balanced trees.
 std::int64_t treeFlops(const CostInputs& c) {
-    if (c.inputs.empty() || !c.inputs[0])
+    const Shape* x = inputShape(c, 0);
+    if (!x)
         return 0;
-    const Shape& x = *c.inputs[0];
-    const std::int64_t rows = x.size() == 2 ? x[0] : 1;
+    const std::int64_t rows = x->size() == 2 ? x->front() : 1;
     auto trees = c.node.intsAttribute("tree_roots");
     if (trees.empty()) {
         trees = c.node.intsAttribute("nodes_treeids");
@@ -108,7 +109,7 @@ std::int64_t treeFlops(const CostInputs& c) {
     }
     const auto nodes = static_cast<std::int64_t>(c.node.intsAttribute("nodes_featureids").size()), count = static_cast<std::int64_t>(trees.size());
     const auto depth = static_cast<std::int64_t>(std::ceil(std::log2(static_cast<double>(nodes / std::max<std::int64_t>(1, count)) + 1.0)));
-    return rows * count * (depth + 1);
+    return saturatedProduct({rows, count, depth + 1});
 }
 
 constexpr auto kMl = "ai.onnx.ml";

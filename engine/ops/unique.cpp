@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
 #include "engine/ops/upgrade_tools.h"
@@ -108,8 +109,6 @@ Result<void> runUnique(const KernelContext& c) {
     NABLA_CHECK(setInts(c, 2, inverse));
     return setInts(c, 3, outCounts);
 }
-
-std::int64_t noFlops(const CostInputs&) { return 0; }
 
 constexpr OpDef kOps[] = {
     {.name = "Unique", .since = 28, .source = "ONNX Operators.md, Unique-28", .run = runUnique,

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "engine/analysis/function_call.h"
 #include "engine/plan/node_text.h"
 #include "engine/runtime/double_precision.h"
 #include "engine/runtime/eager.h"
-#include "engine/runtime/function_call.h"
 
 namespace nabla::engine {
 

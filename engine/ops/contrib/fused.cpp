@@ -119,7 +119,7 @@ ContribOutputs writeExpandDims(ContribBody& b) {
 }
 
 template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name) {
-    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .body = contribBody<write>};
+    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write>};
 }
 
 constexpr OpDef kOps[] = {

@@ -135,7 +135,7 @@ ContribOutputs writeGroupQuery(ContribBody& b) {
 
 constexpr OpDef kOps[] = {
     {.name = "GroupQueryAttention", .domain = "com.microsoft", .since = 1, .source = "onnxruntime docs/ContribOperators.md", .run = expandBody(),
-        .gradient = throughBody(), .body = contribBody<writeGroupQuery>},
+        .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<writeGroupQuery>},
 };
 
 } // namespace

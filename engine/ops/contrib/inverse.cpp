@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/ops/contrib/contrib_body.h"
+#include "engine/ops/cost_rules.h"
 #include "engine/ops/float_kernel.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/iterate.h"
@@ -77,11 +78,14 @@ Gradients gradInverse(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return std::vector{b.op("Neg", {b.op("MatMul", {b.op("MatMul", {transposed, dy[0]}), transposed})})};
 }
 
+std::int64_t inverseFlops(const CostInputs& c) { // 2 n^3 a matrix
+    const Shape* y = outputShape(c, 0);
+    return !y || y->empty() ? 0 : saturatedProduct({2, elementCount(*y), y->back()});
+}
+
 constexpr OpDef kOps[] = {
     {.name = "Inverse", .domain = "com.microsoft", .since = 1, .source = "onnxruntime docs/ContribOperators.md, Inverse", .run = runInverse, .gradient = gradInverse,
-        .flops = [](const CostInputs& c) -> std::int64_t {
-            return c.outputs.empty() || !c.outputs[0] || c.outputs[0]->empty() ? 0 : 2 * elementCount(*c.outputs[0]) * c.outputs[0]->back(); // 2 n^3 a matrix
-        },
+        .flops = inverseFlops,
         .refineShape = [](const Graph&, const Node&, const InferenceInputs& inputs, std::size_t) -> std::optional<ValueType> {
             return inputs.types.empty() ? std::nullopt : std::optional(inputs.types[0]);
         }},

@@ -3,6 +3,7 @@
 //   B [N, blocks, block_size * bits / 8] uint8; in a byte the lowest bits come first
 //   scales [N, blocks];  zero_points [N, ceil(blocks * bits / 8)] uint8, packed like B, or [N, blocks] in the type of A
 #include "engine/ops/contrib/contrib_body.h"
+#include "engine/ops/cost_rules.h"
 
 namespace nabla::engine {
 
@@ -55,9 +56,16 @@ ContribOutputs writeMatMulNBits(ContribBody& b) {
     return std::vector{b.in(5) ? b.add(y, b.in(5)) : y};
 }
 
+/// The product, the bias, and a zero point and a scale for every weight.
+std::int64_t nBitsFlops(const CostInputs& c) {
+    const std::int64_t n = std::max<std::int64_t>(0, c.node.intAttribute("N", 0)), k = std::max<std::int64_t>(0, c.node.intAttribute("K", 0));
+    const std::int64_t product = saturatedProduct({2, outputElements(c), k}), weights = saturatedProduct({2, n, k});
+    return saturatedSum(saturatedSum(product, weights), hasInput(c, 5) ? outputElements(c) : 0);
+}
+
 constexpr OpDef kOps[] = {
     {.name = "MatMulNBits", .domain = "com.microsoft", .since = 1, .source = "onnxruntime docs/ContribOperators.md", .run = expandBody(),
-        .gradient = throughBody(), .body = contribBody<writeMatMulNBits>},
+        .gradient = throughBody(), .flops = nBitsFlops, .body = contribBody<writeMatMulNBits>},
 };
 
 } // namespace

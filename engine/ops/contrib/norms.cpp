@@ -88,7 +88,7 @@ ContribOutputs writeEmbed(ContribBody& b) {
 }
 
 template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name, std::string_view domain = kDomain) {
-    return {.name = name, .domain = domain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .body = contribBody<write>};
+    return {.name = name, .domain = domain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write>};
 }
 
 constexpr OpDef kOps[] = {

@@ -161,7 +161,7 @@ ContribOutputs writeQGemm(ContribBody& b) {
 constexpr auto kIntegers = "its inputs and outputs are integers";
 
 template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name, GradientRule gradient = notDifferentiable(kIntegers)) {
-    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = gradient, .body = contribBody<write>};
+    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = gradient, .flops = flopsOfBody(), .body = contribBody<write>};
 }
 
 constexpr OpDef kOps[] = {

@@ -1,12 +1,11 @@
 // Attribute references resolved for one call.
-#include "engine/runtime/function_call.h"
+#include "engine/analysis/function_call.h"
 
 #include <algorithm>
 #include <map>
 
 #include "engine/analysis/lift_opset.h"
 #include "engine/graph/graph_editor.h"
-#include "engine/plan/node_text.h"
 
 namespace nabla::engine {
 

@@ -1,100 +1,84 @@
 #!/usr/bin/env python3
-"""Writes docs/operators.md: every operator of engine/ops with its version and how it is differentiated.
+"""Writes docs/operators.md: what a cost counts, and every operator that runs, a table for each domain.
 
-Usage: operator_table.py           writes the table
-       operator_table.py --check   fails when the table is not what the rows say
+Usage: operator_table.py [PROGRAM]           writes the page from what PROGRAM (nablascope) says of its operators
+       operator_table.py [PROGRAM] --check   fails when the page is not what PROGRAM says
 """
-import re
+import json
+import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "docs" / "operators.md"
-ROW = re.compile(r'\{\.name = "(\w+)",(.*?)(?=\{\.name = "|\n\};)', re.DOTALL)
-# Operators of onnxruntime: `row<writeName>("Name")`, with a domain or a gradient behind the name where it is not the file's usual one.
-SHORT_ROW = re.compile(r'^    row<\w+>\("(\w+)"(?:, ([^\n]*?))?\),$', re.MULTILINE)
-CONSTANT = re.compile(r'constexpr (?:GradientRule|std::string_view|auto) (k\w+)\s*=\s*(notDifferentiable\(.*?\)|".*?")\s*;', re.DOTALL)
+PAGE = ROOT / "docs" / "operators.md"
+PROGRAM = ROOT / "build" / "release" / "bin" / "nablascope"
+
+HEAD = """# Operators
+
+{count} operators run. Written by `scripts/operator_table.py` from what `nablascope operators --json` says. Any other operator opens, shows, compares
+and exports; running it is an error that names the node.
+
+| column | meaning |
+|---|---|
+| versions | of the standard; a node of any of them is lifted to the last one to run |
+| types | what the first input may be, as the standard allows: `float` is float64, 32, 16 and bfloat16; `int` and `uint` are those of 8 to 64 bits; `int4` and `int2` with and without sign |
+| gradient | `rule`: its own; `body`: through the nodes it expands to; else why there is none |
+| kernel | optimised kernels that may be chosen, before the reference kernel, which every operator has, or `body`: it runs as the nodes it expands to |
+| cost | how FLOPs are counted: `formula`, or `body`: those of the nodes it expands to |
+
+## Costs
+
+Of every node the program tells FLOPs, bytes read, bytes written and parameters, as far as shapes and the constants that decide are known before running.
+
+- A multiply-add counts two FLOPs, of whole numbers too where they stand for weights and activations (MatMulInteger, ConvInteger, QLinearConv, QLinearMatMul).
+- A function of one element counts one, whatever it is: a sum, an exponent, Erf, Gelu, a comparison of floats. Quantizing and dequantizing count two.
+- Arithmetic among whole numbers and truth values (shapes, indices, masks) counts nothing; neither does moving, choosing or looking up elements.
+- Reductions and poolings count one for every element that goes into a result, two where it is squared, made absolute or raised to e first. Softmax counts 5 an
+  element, normalisations 8, RMSNormalization 4, BatchNormalization 4 outside training.
+- A Fourier transform counts 5 n log2 n, half of it for real numbers. Det counts 2/3 n³. Where the work depends on the data, either the most is counted
+  (NonMaxSuppression: all pairs of boxes) or it is said to be unknown (RoiAlign without a sampling ratio).
+- Every input is read once, every output written once. Reshape, Squeeze, Unsqueeze, Flatten, Identity and handles on sequences and optionals move nothing. Gather,
+  Slice and their kin read as much as they choose; Shape, Size and EyeLike read nothing.
+- Functions, and operators whose cost is `body`: the FLOPs of the nodes inside, the bytes of the call's own inputs and outputs.
+- If, Loop and Scan: FLOPs and bytes of the body times the number of iterations, when condition and trip count are constants or shapes; else unknown. The nodes
+  inside are told for one iteration.
+- Parameters are the numbers of float weights that are no scalars; for ai.onnx.ml those of the float attributes. A model's total counts a shared weight once.
+"""
 
 
-def families() -> list[str]:
-    """Source files of the families that registry.cpp lists, in its order."""
-    names = re.findall(r"^\s*FAMILY\((\w+)\)", (ROOT / "engine/ops/registry.cpp").read_text(), re.MULTILINE)
-    sources = {path: path.read_text() for path in sorted((ROOT / "engine/ops").rglob("*.cpp"))}
-    found = []
-    for name in names:
-        homes = [path for path, text in sources.items() if re.search(rf"std::span<const OpDef> {name}\(\) \{{", text)]
-        if len(homes) != 1:
-            sys.exit(f"operator_table: {name} of registry.cpp is defined in {len(homes)} files")
-        found.append(homes[0])
-    return found
+def facts(program: str) -> list[dict]:
+    try:
+        said = subprocess.run([program, "operators", "--json"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"operator_table: {program} does not tell its operators: {error}")
+    return json.loads(said.stdout)["operators"]
 
 
-def gradient(row: str, constants: dict[str, str], where: str) -> str:
-    match = re.search(r'\.gradient = (notDifferentiable\("[^"]*"\)|notDifferentiable\(\w+\)|throughBody\(\)|[\w<>]+)', row)
-    if not match:
-        sys.exit(f"operator_table: {where} has no .gradient that this script can read")
-    text = match.group(1)
-    text = constants.get(text, text)
-    if text == "throughBody()":
-        return "through its body"
-    if text.startswith("notDifferentiable("):
-        reason = text[len("notDifferentiable("):-1]
-        reason = constants.get(reason, reason)
-        if not reason.startswith('"'):
-            sys.exit(f"operator_table: {where}: the reason {reason} is not a constant of the file")
-        return f"none: {reason.strip(chr(34))}"
-    return "rule"
+def line(op: dict) -> str:
+    short = {"through its body": "body", "by its body": "body", "of its body": "body", "of its iterations": "its iterations", "runs its bodies": "runs its bodies", "kernel": ""}
+    gradient = op["gradient"].removeprefix("none: ") if op["gradient"].startswith("none") else short.get(op["gradient"], op["gradient"])
+    kernel = ", ".join(f"`{name}`" for name in op["kernels"]) or short[op["run"]]
+    return f"| {op['name']} | {', '.join(map(str, op['versions']))} | {op['types']} | {gradient} | {kernel} | {short.get(op['cost'], op['cost'])} |"
 
 
-def short_row(text: str, extra: str) -> str:
-    """The fields of a short row written out, from the function `row` of its file."""
-    usual = re.search(r"GradientRule gradient = (.*?)\) \{", text)
-    gradient_text = extra if extra and not extra.startswith('"') else usual.group(1) if usual else "throughBody()"
-    domain = "" if extra == '""' else '.domain = "com.microsoft", '
-    return f"{domain}.since = 1, .gradient = {gradient_text}"
-
-
-def rows() -> list[tuple[str, str, str, str, str]]:
-    found = []
-    for path in families():
-        text = path.read_text()
-        constants = dict(CONSTANT.findall(text))
-        table, short = ROW.findall(text), SHORT_ROW.findall(text)
-        if len(table) != text.count('{.name = "') or len(short) != text.count("\n    row<") or not table + short:
-            sys.exit(f"operator_table: {path.name} has rows that this script cannot read")
-        for name, row in table + [(name, short_row(text, extra)) for name, extra in short]:
-            domain = re.search(r'\.domain = "([^"]+)"', row)
-            since = re.search(r"\.since = (\d+)", row)
-            if not since:
-                sys.exit(f"operator_table: {path.name}: {name} has no .since")
-            found.append((name, domain.group(1) if domain else "", since.group(1), gradient(row, constants, f"{path.name}: {name}"), path.relative_to(ROOT / "engine/ops").as_posix()))
-    return sorted(found, key=lambda row: (row[1], row[0]))
-
-
-def page() -> str:
-    table = rows()
-    lines = [
-        "# Operators",
-        "",
-        f"{len(table)} operators run. Written by `scripts/operator_table.py` from the rows of `engine/ops/`. Models of older opsets are lifted to the",
-        "versions named here when they are run; any other operator opens, shows, compares and exports.",
-        "",
-        "| operator | version | gradient | file in `engine/ops/` |",
-        "|---|---|---|---|",
-    ]
-    lines += [f"| {domain + '.' if domain else ''}{name} | {since} | {how} | `{file}` |" for name, domain, since, how, file in table]
-    return "\n".join(lines) + "\n"
+def page(operators: list[dict]) -> str:
+    parts = [HEAD.format(count=len(operators))]
+    for domain in sorted({op["domain"] for op in operators}):
+        here = [op for op in operators if op["domain"] == domain]
+        parts.append(f"## {domain or 'ai.onnx'}\n\n{len(here)} operators.\n\n| operator | versions | types | gradient | kernel | cost |\n|---|---|---|---|---|---|\n"
+                     + "\n".join(map(line, here)) + "\n")
+    return "\n".join(parts)
 
 
 def main() -> None:
-    text = page()
-    if sys.argv[1:] == ["--check"]:
-        if not TABLE.exists() or TABLE.read_text() != text:
-            sys.exit("operator_table: docs/operators.md is not what engine/ops says; run scripts/operator_table.py")
-    elif sys.argv[1:]:
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    if len(arguments) > 1 or any(a.startswith("-") for a in arguments):
         sys.exit(__doc__)
-    else:
-        TABLE.write_text(text)
+    text = page(facts(arguments[0] if arguments else str(PROGRAM)))
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text)
+    elif not PAGE.exists() or PAGE.read_text() != text:
+        sys.exit("operator_table: docs/operators.md is not what the program says; run scripts/operator_table.py")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ void addConvert(::CLI::App& app, Context& context);
 void addProfile(::CLI::App& app, Context& context);
 void addTrace(::CLI::App& app, Context& context);
 void addDevices(::CLI::App& app, Context& context);
+void addOperators(::CLI::App& app, Context& context);
 void addRender(::CLI::App& app, Context& context);
 
 } // namespace nabla::app::cli

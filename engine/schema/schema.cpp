@@ -154,6 +154,22 @@ const OperatorSchema* findSchema(std::string_view opType, std::string_view domai
     return entry ? &entry->schema : nullptr;
 }
 
+std::vector<std::int64_t> schemaVersions(std::string_view opType, std::string_view domain) {
+    std::vector<std::int64_t> versions;
+    for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+        if (schema.Name() == opType && schema.domain() == domain)
+            versions.push_back(schema.SinceVersion());
+    }
+    for (const auto table : {nablaSchemas(), contribSchemas()}) {
+        for (const OperatorSchema& schema : table) {
+            if (schema.name == opType && schema.domain == domain)
+                versions.push_back(schema.sinceVersion);
+        }
+    }
+    std::sort(versions.begin(), versions.end());
+    return versions;
+}
+
 std::vector<const OperatorSchema*> newestSchemas() {
     std::vector<const OperatorSchema*> out;
     for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas()) {

@@ -49,6 +49,8 @@ std::int64_t newestOpset(std::string_view domain);
 const OperatorSchema* findSchema(std::string_view opType, std::string_view domain, std::int64_t opset);
 /// The newest schema of every operator, sorted by domain and name.
 std::vector<const OperatorSchema*> newestSchemas();
+/// Every version of an operator, ascending, deprecated ones too; empty for an operator nobody knows.
+std::vector<std::int64_t> schemaVersions(std::string_view opType, std::string_view domain);
 /// The attribute of the node, else the schema's default, else nothing.
 std::optional<AttributeValue> attributeOrDefault(const Node& node, std::string_view attributeName, std::int64_t opset);
 

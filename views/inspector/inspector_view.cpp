@@ -99,7 +99,14 @@ InspectorView::InspectorView(const ThemeSource& theme, QWidget* parent) : View(t
     m_documentation->setFrameShape(QFrame::NoFrame);
     m_documentation->setAccessibleName(tr("Documentation of the operator"));
     m_documentation->setOpenLinks(false);
-    m_tabs->addTab(m_documentation, tr("Operator"));
+    m_facts = makePairs(tr("What is known of the operator"));
+    auto* operatorPage = new QWidget(this);
+    auto* operatorLayout = new QVBoxLayout(operatorPage);
+    operatorLayout->setContentsMargins(0, 0, 0, 0);
+    operatorLayout->setSpacing(0);
+    operatorLayout->addWidget(m_facts);
+    operatorLayout->addWidget(m_documentation, 1);
+    m_tabs->addTab(operatorPage, tr("Operator"));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
@@ -245,6 +252,9 @@ void InspectorView::show() {
     m_attributesTitle->setVisible(!m_model.attributes.empty());
     fillPairs(m_cost, m_model.cost);
     fillPairs(m_origin, m_model.origin);
+    fillPairs(m_facts, m_model.facts);
+    fitHeight(m_facts);
+    m_facts->setVisible(!m_model.facts.empty());
     m_documentation->setMarkdown(q(m_model.documentation));
     showPorts();
     showValue();

@@ -40,7 +40,7 @@ private:
     engine::NodeId m_node;
     QLabel *m_tile, *m_title, *m_subtitle, *m_empty, *m_valueTitle, *m_valueNote, *m_elementNote, *m_attributesTitle;
     QTabWidget* m_tabs;
-    QTableWidget *m_attributes, *m_ports, *m_values, *m_cost, *m_origin;
+    QTableWidget *m_attributes, *m_ports, *m_values, *m_cost, *m_origin, *m_facts;
     HistogramWidget* m_histogram;
     PlaneWidget* m_plane;
     QSpinBox* m_planeIndex;

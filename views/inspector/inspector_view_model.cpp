@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/plan/operator_facts.h"
 #include "engine/schema/schema.h"
 #include "views/graph/node_text.h"
 #include "views/theme/units.h"
@@ -72,6 +73,8 @@ void addCost(const ViewState& state, const Node& node, InspectorModel& model) {
     if (!state.cost)
         return;
     const auto it = state.cost->nodes.find(node.id);
+    if (it != state.cost->nodes.end() && it->second.parameters > 0)
+        model.cost.emplace_back("Parameters", formatCount(it->second.parameters));
     if (it == state.cost->nodes.end() || !it->second.known) {
         model.cost.emplace_back("Work", "not known before running");
         return;
@@ -98,6 +101,23 @@ void addOrigin(const ViewState& state, const Node& node, InspectorModel& model) 
         model.origin.emplace_back(key.substr(0, 100), value.substr(0, 400));
     if (!node.doc.empty())
         model.origin.emplace_back("Note", node.doc.substr(0, 1000));
+}
+
+void addFacts(const Node& node, const OperatorSchema* schema, InspectorModel& model) {
+    const auto facts = operatorFacts(node.opType, node.domain);
+    if (!facts) {
+        if (schema)
+            model.facts.emplace_back("Runs", "no: it opens, shows, compares and exports");
+        return;
+    }
+    std::string versions = versionsText(*facts);
+    if (schema && !facts->versions.empty() && schema->sinceVersion != facts->versions.back())
+        versions += fmt::format("; this node has {}, lifted to {} to run", schema->sinceVersion, facts->versions.back());
+    model.facts.emplace_back("Versions", versions);
+    if (!facts->types.empty())
+        model.facts.emplace_back("Types", facts->types);
+    model.facts.emplace_back("Gradient", facts->gradient);
+    model.facts.emplace_back("Kernel", kernelsText(*facts));
 }
 
 void addValue(const ViewState& state, InspectorModel& model) {
@@ -154,6 +174,8 @@ InspectorModel inspectorModel(const ViewState& state) {
         addPorts(state, *node, schema, model);
         addCost(state, *node, model);
         addOrigin(state, *node, model);
+        if (!state.graph.function(*node))
+            addFacts(*node, schema, model);
         if (schema)
             model.documentation = schema->doc;
     } else {

@@ -22,8 +22,9 @@ struct InspectorModel {
     OperatorKind kind = OperatorKind::Unknown;
     std::vector<std::pair<std::string, std::string>> attributes; ///< name, value; defaults end with " (default)"
     std::vector<InspectorPort> ports;
-    std::vector<std::pair<std::string, std::string>> cost;       ///< Work, Moved, Time
+    std::vector<std::pair<std::string, std::string>> cost;       ///< Time, Parameters, Work, Read, Written
     std::vector<std::pair<std::string, std::string>> origin;     ///< made by, from nodes, gradient of
+    std::vector<std::pair<std::string, std::string>> facts;      ///< of the operator: versions, types, gradient with the reason, kernel
     std::string documentation;                                   ///< Markdown of the schema
 
     // The value shown: the selected one, else the first output.

@@ -284,10 +284,22 @@ Result<void> runLpNormalization(const KernelContext& c) {
     return y.finish();
 }
 
-// Before version 14 the mode hung on `is_test` (to 6) or on the number of outputs (7 to 13); `spatial` = 0 has no newer form.
+// Before version 14 the mode hung on `is_test` (to 6) or on the number of outputs (7 to 13).
+// spatial = 0: every element of the features is a channel of its own.
+Result<void> upgradeFeatureNormalization(UpgradeContext& c) {
+    std::vector<ValueId> inputs{upgradeNode(c, "Flatten", {c.node.input(0)})};
+    for (std::size_t i = 1; i < 5; ++i)
+        inputs.push_back(upgradeNode(c, "Reshape", {c.node.input(i), upgradeInts(c, "features", {-1})}));
+    const ValueId flat = upgradeNode(c, "BatchNormalization", std::move(inputs), {{"epsilon", c.node.floatAttribute("epsilon", 1e-5F)}});
+    Node changed = c.node;
+    changed.opType = "Reshape";
+    changed.attributes.clear();
+    changed.inputs = {flat, upgradeNode(c, "Shape", {c.node.input(0)})};
+    changed.outputs.resize(1);
+    return replaceWith(c, std::move(changed));
+}
+
 Result<void> upgradeBatchNormalization(UpgradeContext& c) {
-    if (c.node.intAttribute("spatial", 1) == 0)
-        return runError("BatchNormalization with spatial = 0 has no counterpart in newer versions");
     bool moreOutputs = false;
     for (std::size_t i = 1; i < c.node.outputs.size(); ++i)
         moreOutputs = moreOutputs || c.node.outputs[i];
@@ -297,6 +309,11 @@ Result<void> upgradeBatchNormalization(UpgradeContext& c) {
     for (std::size_t i = 3; i < c.node.outputs.size(); ++i) {
         if (c.node.outputs[i] && (!c.editor.consumers(c.node.outputs[i]).empty() || c.editor.isOutput(c.node.outputs[i])))
             return runError("output {} of BatchNormalization-{} has no counterpart in newer versions", i, c.opset);
+    }
+    if (c.node.intAttribute("spatial", 1) == 0) {
+        if (training || c.node.inputs.size() < 5)
+            return runError("BatchNormalization-{} with spatial = 0 in training has no counterpart in newer versions", c.opset);
+        return upgradeFeatureNormalization(c);
     }
     std::vector<Attribute> added;
     if (training)

@@ -150,6 +150,17 @@ type T bfloat16 double float float16)",
 in X T | The input data as Tensor
 out Y T | The output
 type T bfloat16 double float float16)",
+    R"(op com.microsoft GroupNorm 1 | Group normalization with a scale and a bias for each channel, channels last or second, and `x * sigmoid(x)` after it where `activation` is 1.
+in X T | Input data tensor
+in gamma M | 1D gamma tensor for normalization with shape (C), where C is number of channels
+in beta M | 1D beta tensor for normalization with shape (C), where C is number of channels
+out Y T | The output tensor of the same shape as X
+attr! activation INT | Activation after group normalization: 0 for None, 1 for SiLU
+attr channels_last INT =1 | 1 if the input and output are in the NHWC layout, 0 if it is in the NCHW layout
+attr epsilon FLOAT =9.99999975e-06 | The epsilon value to use to avoid division by zero
+attr! groups INT | The number of groups of channels
+type T float float16
+type M float float16)",
     R"(op com.microsoft GroupQueryAttention 1 | Attention for decoders in which several heads of the query share one of key and value: causal, with a cache that grows, optional rotary embedding, local window, soft cap.
 in query T | Query with shape (batch_size, sequence_length, hidden_size), or packed QKV with shape(batch_size, sequence_length, d) where d is (num_heads * head_size + 2 ...
 in? key T | Key with shape (batch_size, kv_sequence_length, kv_hidden_size)
@@ -434,6 +445,20 @@ attr stash_type INT =1 | type used for stash mean/inv_std_var
 type T bfloat16 double float float16
 type U double float
 type V bfloat16 double float float16)",
+    R"(op com.microsoft SkipGroupNorm 1 | GroupNorm of `X + skip + bias`; the sum is the second output.
+in X T | Input data tensor
+in gamma M | 1D gamma tensor for normalization with shape (C), where C is number of channels
+in beta M | 1D beta tensor for normalization with shape (C), where C is number of channels
+in skip T | 4D or 2D skip tensor
+in? bias T | 1D bias tensor
+out Y T | The output tensor of the same shape as X
+out? S T | The element-wise sum of input x, skip and bias tensors
+attr! activation INT | Activation after group normalization: 0 for None, 1 for SiLU
+attr channels_last INT =1 | 1 if the input and output are in the NHWC layout, 0 if it is in the NCHW layout
+attr epsilon FLOAT =9.99999975e-06 | The epsilon value to use to avoid division by zero
+attr! groups INT | The number of groups of channels
+type T float float16
+type M float float16)",
     R"(op com.microsoft SkipLayerNormalization 1 | Layer normalization of `input + skip + bias`.
 in input T | 3D input tensor with shape (batch_size, sequence_length, hidden_size)
 in skip T | 3D skip tensor with shape (batch_size, sequence_length, hidden_size) or (1, sequence_length, hidden_size) or (sequence_length, hidden_size)

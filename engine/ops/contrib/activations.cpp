@@ -43,7 +43,7 @@ ContribOutputs writeBiasSoftmax(ContribBody& b) {
 }
 
 template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name) {
-    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write>};
+    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write, Inner::Float>};
 }
 
 constexpr OpDef kOps[] = {

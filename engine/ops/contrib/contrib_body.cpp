@@ -24,7 +24,7 @@ template <typename T> T attributeOf(const Node& node, std::string_view name) {
 
 } // namespace
 
-ContribBody::ContribBody(const Node& node, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids)
+ContribBody::ContribBody(const Node& node, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids, Inner inner)
     : m_node(node)
     , m_types(inputTypes)
     , m_editor(GraphEditor::empty(node.opType, newestInfo(), ids))
@@ -36,7 +36,13 @@ ContribBody::ContribBody(const Node& node, const std::vector<ValueType>& inputTy
         std::string name = formal ? formal->name : "input";
         if (formal && formal->kind == FormalParameter::Kind::Variadic)
             name += fmt::format("_{}", i);
-        const ValueId value = m_editor.addInput(std::move(name), m_types[i]);
+        ValueId value = m_editor.addInput(std::move(name), m_types[i]);
+        if (DType& type = m_types[i].elementType; inner == Inner::Float && (type == DType::Float16 || type == DType::BFloat16)) {
+            if (i == 0)
+                m_rounded = type;
+            type = DType::Float32;
+            value = cast(value, DType::Float32);
+        }
         m_formals.push_back(node.inputs[i] ? value : ValueId{});
     }
 }
@@ -71,6 +77,11 @@ std::vector<ValueId> ContribBody::splitEqually(ValueId a, std::int64_t axis, std
 
 Result<GraphPtr> ContribBody::finish(std::vector<ValueId> outputs) {
     outputs.resize(std::min(outputs.size(), std::max<std::size_t>(m_node.outputs.size(), 1)));
+    const OperatorSchema* schema = m_rounded == DType::Undefined ? nullptr : findSchema(m_node.opType, m_node.domain, 1);
+    for (std::size_t i = 0; schema && i < outputs.size(); ++i) { // those of the type of input 0
+        if (outputs[i] && schema->output(i) && schema->output(i)->typeText == schema->inputs.front().typeText)
+            outputs[i] = cast(outputs[i], m_rounded);
+    }
     const auto made = std::find_if(outputs.begin(), outputs.end(), [](ValueId value) { return static_cast<bool>(value); });
     if (made == outputs.end())
         return runError("none of its outputs is wanted");

@@ -11,10 +11,13 @@
 
 namespace nabla::engine {
 
+/// Whether a body computes float16 and bfloat16 in float32 and rounds only its outputs, as onnxruntime's kernels do.
+enum class Inner : bool { AsGiven, Float };
+
 /// A body for one node. Formal inputs are there by position, none for omitted ones; attributes come with the schema's defaults.
 class ContribBody {
 public:
-    ContribBody(const Node& node, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids);
+    ContribBody(const Node& node, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids, Inner inner = Inner::AsGiven);
 
     const Node& node() const { return m_node; }
     /// The formal input of a position; none when the node omits it.
@@ -75,6 +78,7 @@ private:
     GraphEditor m_editor;
     Sheet m_sheet;
     std::vector<ValueId> m_formals;
+    DType m_rounded = DType::Undefined; ///< the type outputs are rounded to; undefined: they are as computed
 };
 
 /// Refuses input types that a body cannot be built for: an input that must be there and is not, a rank that is not known.
@@ -82,10 +86,10 @@ Result<void> checkBodyInputs(const Node& node, const std::vector<ValueType>& inp
 
 using ContribOutputs = Result<std::vector<ValueId>>;
 /// OpDef::body of an operator whose body `write` writes.
-template <ContribOutputs (*write)(ContribBody&)>
+template <ContribOutputs (*write)(ContribBody&), Inner inner = Inner::AsGiven>
 Result<GraphPtr> contribBody(const Node& node, std::int64_t, const std::vector<ValueType>& inputTypes, const IdSourcePtr& ids) {
     NABLA_CHECK(checkBodyInputs(node, inputTypes));
-    ContribBody body(node, inputTypes, ids);
+    ContribBody body(node, inputTypes, ids, inner);
     NABLA_TRY(std::vector<ValueId> outputs, write(body));
     return body.finish(std::move(outputs));
 }

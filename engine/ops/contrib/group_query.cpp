@@ -68,7 +68,12 @@ void prepareHeads(ContribBody& b, Call& c) {
         c.k = normalized(c.k, 15);
     if (b.integer("do_rotary") == 0)
         return;
-    const ValueId positions = b.in(9) ? b.in(9) : b.op("Squeeze", {queryPositions(b, c.first, b.dim(c.q, 2), true), b.ints({2})});
+    const ValueId queries = b.dim(c.q, 2);
+    ValueId positions = b.op("Squeeze", {queryPositions(b, c.first, queries, true), b.ints({2})});
+    if (b.in(9)) { // when all of it is new, only the first position counts, and all rows go on from there
+        const ValueId first = b.op("Slice", {b.reshape(b.in(9), {-1}), b.ints({0}), b.ints({1})});
+        positions = b.op("Where", {b.op("Equal", {queries, c.total}), b.add(positions, first), b.in(9)});
+    }
     std::vector<Attribute> attributes{number("interleaved", b.integer("rotary_interleaved"))};
     if (const auto half = b.size(7, 1); half && 2 * *half != c.headSize)
         attributes.push_back(number("rotary_embedding_dim", 2 * *half));

@@ -65,7 +65,7 @@ std::int64_t nBitsFlops(const CostInputs& c) {
 
 constexpr OpDef kOps[] = {
     {.name = "MatMulNBits", .domain = "com.microsoft", .since = 1, .source = "onnxruntime docs/ContribOperators.md", .run = expandBody(),
-        .gradient = throughBody(), .flops = nBitsFlops, .body = contribBody<writeMatMulNBits>},
+        .gradient = throughBody(), .flops = nBitsFlops, .body = contribBody<writeMatMulNBits, Inner::Float>},
 };
 
 } // namespace

@@ -87,8 +87,38 @@ ContribOutputs writeEmbed(ContribBody& b) {
     return std::vector{n.y, index, sum};
 }
 
+/// Of x [N, H, W, C] or, where channels_last is 0, [N, C, H, W].
+Result<ValueId> groupNormalized(ContribBody& b, ValueId x) {
+    const bool last = b.integer("channels_last") != 0;
+    if (b.rank(0) != 4)
+        return runError("X has rank {}, it wants batch, channels, height and width", b.rank(0));
+    if (b.integer("groups") < 1 || (b.integer("activation") != 0 && b.integer("activation") != 1))
+        return runError("{} groups with activation {} is not one that is known here", b.integer("groups"), b.integer("activation"));
+    ValueId y = b.op("GroupNormalization", {last ? b.transpose(x, {0, 3, 1, 2}) : x, b.in(1), b.in(2)},
+        {number("num_groups", b.integer("groups")), {"epsilon", b.real("epsilon")}});
+    if (last)
+        y = b.transpose(y, {0, 2, 3, 1});
+    return b.integer("activation") == 0 ? y : b.mul(y, b.op("Sigmoid", {y}));
+}
+
+ContribOutputs writeGroupNorm(ContribBody& b) {
+    NABLA_TRY(const ValueId y, groupNormalized(b, b.in(0)));
+    return std::vector{y};
+}
+
+/// The sum of x, a skip [N, C] or of rank 4, and a bias [C] goes first.
+ContribOutputs writeSkipGroupNorm(ContribBody& b) {
+    const bool last = b.integer("channels_last") != 0;
+    const std::vector<std::int64_t> plane = last ? std::vector<std::int64_t>{1, 2} : std::vector<std::int64_t>{2, 3};
+    ValueId sum = b.add(b.in(0), b.rank(3) == 2 ? b.unsqueeze(b.in(3), plane) : b.in(3));
+    if (b.in(4))
+        sum = b.add(sum, last ? b.in(4) : b.unsqueeze(b.in(4), {1, 2}));
+    NABLA_TRY(const ValueId y, groupNormalized(b, sum));
+    return std::vector{y, sum};
+}
+
 template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name, std::string_view domain = kDomain) {
-    return {.name = name, .domain = domain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write>};
+    return {.name = name, .domain = domain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write, Inner::Float>};
 }
 
 constexpr OpDef kOps[] = {
@@ -96,6 +126,8 @@ constexpr OpDef kOps[] = {
     row<writeSkipSimplified>("SkipSimplifiedLayerNormalization"),
     row<writeSimplified>("SimplifiedLayerNormalization", ""),
     row<writeEmbed>("EmbedLayerNormalization"),
+    row<writeGroupNorm>("GroupNorm"),
+    row<writeSkipGroupNorm>("SkipGroupNorm"),
 };
 
 } // namespace

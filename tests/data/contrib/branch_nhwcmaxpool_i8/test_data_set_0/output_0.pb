@@ -1,0 +1,1 @@
+By0JWOuOxvOaKljl~K{

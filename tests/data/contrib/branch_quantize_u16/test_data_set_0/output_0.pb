@@ -1,0 +1,1 @@
+By0J“uZs€~&v¿wsÞw¨såu0sHyºn

@@ -73,7 +73,12 @@ private:
         });
         return all;
     }
-    BodyWork countBody(const Graph& body) {
+    /// `node` of `graph` has this body. What it captures is known inside too.
+    BodyWork countBody(const Graph& graph, const Node& node, const Graph& body) {
+        for (std::size_t i = 0; i < body.captures().size() && i < node.captures.size(); ++i) {
+            if (const TensorPtr value = known(graph, node.captures[i]))
+                m_captured.emplace(body.captures()[i], value);
+        }
         return countGraph(body, [](const NodeCost&) { });
     }
 
@@ -145,6 +150,11 @@ private:
 
     // ---- FLOPs and bytes ----
 
+    TensorPtr known(const Graph& graph, ValueId id) const {
+        const auto it = m_captured.find(id);
+        return it != m_captured.end() ? it->second : knownValue(graph, m_types, id);
+    }
+
     std::int64_t gather(const std::vector<ValueId>& values, std::vector<std::optional<Shape>>& shapes, std::vector<DType>& types, bool& known) const {
         std::int64_t bytes = 0;
         for (const ValueId value : values) {
@@ -167,13 +177,13 @@ private:
         cost.bytesRead = gather(node.inputs, shapes.inputs, shapes.inputTypes, shapes.known);
         cost.bytesWritten = gather(node.outputs, shapes.outputs, shapes.outputTypes, shapes.known);
         for (const ValueId id : node.inputs)
-            shapes.constants.push_back(id ? knownValue(graph, m_types, id) : nullptr);
+            shapes.constants.push_back(id ? known(graph, id) : nullptr);
         const OpDef* op = m_graph.function(node) ? nullptr : findOp(node.opType, node.domain);
         if (op && op->flops.countsIterations()) {
             countIterations(graph, node, cost);
         } else {
             for (const auto& [name, body] : node.bodies())
-                countBody(*body);
+                countBody(graph, node, *body);
             countPlain(graph, node, op, shapes, cost);
         }
         if (!cost.known)
@@ -209,8 +219,8 @@ private:
     void countIterations(const Graph& graph, const Node& node, NodeCost& cost) {
         std::unordered_map<const Graph*, BodyWork> works;
         for (const auto& [name, body] : node.bodies())
-            works.emplace(body.get(), countBody(*body));
-        const std::optional<Iterations> iterations = knownIterations(graph, m_types, node);
+            works.emplace(body.get(), countBody(graph, node, *body));
+        const std::optional<Iterations> iterations = knownIterations(graph, m_types, node, [this](const Graph& in, ValueId id) { return known(in, id); });
         cost = {};
         if (!iterations)
             return;
@@ -228,6 +238,7 @@ private:
     const TypeMap& m_types;
     ExpandedCosts& m_expanded;
     GraphCost& m_total;
+    std::unordered_map<ValueId, TensorPtr> m_captured; ///< formal captures of bodies
 };
 
 std::shared_ptr<const GraphCost> costWith(const Graph& graph, const TypeMap& types, ExpandedCosts& expanded) {

@@ -9,15 +9,15 @@ namespace {
 
 constexpr int kMaxChain = 64; // Identity nodes followed
 
-std::optional<std::int64_t> knownNumber(const Graph& graph, const TypeMap& types, ValueId value) {
-    const TensorPtr tensor = value ? knownValue(graph, types, value) : nullptr;
+std::optional<std::int64_t> knownNumber(const Graph& graph, const KnownValueOf& known, ValueId value) {
+    const TensorPtr tensor = value ? known(graph, value) : nullptr;
     if (!tensor || tensor->elementCount() != 1 || (!isInteger(tensor->dtype()) && tensor->dtype() != DType::Bool))
         return std::nullopt;
     return tensor->asInt64(0);
 }
 
 /// What a body's condition says after every iteration: go on, stop, or it depends.
-std::optional<bool> goesOn(const Graph& body, const TypeMap& types) {
+std::optional<bool> goesOn(const Graph& body, const KnownValueOf& known) {
     if (body.outputs().empty() || body.inputs().size() < 2)
         return std::nullopt;
     ValueId condition = body.outputs()[0];
@@ -29,30 +29,30 @@ std::optional<bool> goesOn(const Graph& body, const TypeMap& types) {
             break;
         condition = producer->inputs[0];
     }
-    const auto value = knownNumber(body, types, condition);
+    const auto value = knownNumber(body, known, condition);
     return value ? std::optional(*value != 0) : std::nullopt;
 }
 
-std::optional<Iterations> ofIf(const Graph& graph, const TypeMap& types, const Node& node) {
-    const auto condition = knownNumber(graph, types, node.input(0));
+std::optional<Iterations> ofIf(const Graph& graph, const KnownValueOf& known, const Node& node) {
+    const auto condition = knownNumber(graph, known, node.input(0));
     if (!condition)
         return std::nullopt;
     return Iterations{node.graphAttribute(*condition != 0 ? "then_branch" : "else_branch"), 1};
 }
 
-std::optional<Iterations> ofLoop(const Graph& graph, const TypeMap& types, const Node& node) {
+std::optional<Iterations> ofLoop(const Graph& graph, const KnownValueOf& known, const Node& node) {
     const GraphPtr body = node.graphAttribute("body");
     if (!body)
         return std::nullopt;
     if (node.input(1)) {
-        const auto first = knownNumber(graph, types, node.input(1));
+        const auto first = knownNumber(graph, known, node.input(1));
         if (!first)
             return std::nullopt;
         if (*first == 0)
             return Iterations{body, 0};
     }
-    const auto limit = knownNumber(graph, types, node.input(0));
-    const auto again = goesOn(*body, types);
+    const auto limit = knownNumber(graph, known, node.input(0));
+    const auto again = goesOn(*body, known);
     if (!limit || !again)
         return std::nullopt;
     const std::int64_t trips = std::max<std::int64_t>(0, *limit);
@@ -89,12 +89,14 @@ TensorPtr knownValue(const Graph& graph, const TypeMap& types, ValueId value) {
     return producer && producer->is("Constant") ? producer->tensorAttribute("value") : nullptr;
 }
 
-std::optional<Iterations> knownIterations(const Graph& graph, const TypeMap& types, const Node& node) {
+std::optional<Iterations> knownIterations(const Graph& graph, const TypeMap& types, const Node& node, const KnownValueOf& known) {
     if (!node.domain.empty())
         return std::nullopt;
-    return node.opType == "If" ? ofIf(graph, types, node) : node.opType == "Loop" ? ofLoop(graph, types, node)
-        : node.opType == "Scan"                                                  ? ofScan(graph, types, node)
-                                                                                 : std::nullopt;
+    if (node.opType == "If")
+        return ofIf(graph, known, node);
+    if (node.opType == "Loop")
+        return ofLoop(graph, known, node);
+    return node.opType == "Scan" ? ofScan(graph, types, node) : std::nullopt;
 }
 
 } // namespace nabla::engine

@@ -57,7 +57,7 @@ private:
     Result<std::vector<ValueType>> outputTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs);
     Result<std::vector<ValueType>> inferBody(const Node& node, const GraphPtr& body, const std::vector<ValueType>& inputs);
     Result<std::vector<ValueType>> inferOwnBody(const Graph& graph, const Node& node, const OpDef& op, const InferenceInputs& inputs);
-    std::vector<ValueType> inferFunction(const Node& node, const Function& function, const std::vector<ValueType>& inputs);
+    std::vector<ValueType> inferFunction(const Node& node, const Function& function, const InferenceInputs& inputs);
     void followValues(const Graph& graph, const Node& node);
     TensorPtr foldedMove(const Graph& graph, const Node& node);
     void followBranches(const Graph& graph, const Node& node, std::vector<ValueType>& outputs);
@@ -233,7 +233,7 @@ NodePtr Inference::withReferences(const Node& node) const {
     return copy;
 }
 
-std::vector<ValueType> Inference::inferFunction(const Node& node, const Function& function, const std::vector<ValueType>& inputs) {
+std::vector<ValueType> Inference::inferFunction(const Node& node, const Function& function, const InferenceInputs& inputs) {
     std::vector<ValueType> none(node.outputs.size());
     if (m_depth >= kMaxCallDepth)
         return none; // recursion is reported by problems()
@@ -241,7 +241,11 @@ std::vector<ValueType> Inference::inferFunction(const Node& node, const Function
     Inference inner(m_root, m_dims, facts, m_depth + 1);
     inner.setCall(&node, &function);
     inner.quiet = quiet || (!function.body->outputs().empty() && m_facts.map.values.contains(function.body->outputs()[0]));
-    std::vector<ValueType> outputs = inner.run(*function.body, inputs);
+    for (std::size_t i = 0; i < function.body->inputs().size() && i < inputs.constants.size(); ++i) {
+        if (inputs.constants[i])
+            facts.map.constants[function.body->inputs()[i]] = inputs.constants[i];
+    }
+    std::vector<ValueType> outputs = inner.run(*function.body, inputs.types);
     outputs.resize(node.outputs.size());
     m_facts.map.values.insert(facts.map.values.begin(), facts.map.values.end()); // the first call's types stay: the body is shown once
     for (Diagnostic& d : facts.map.diagnostics)
@@ -297,7 +301,7 @@ Result<std::vector<ValueType>> Inference::inferOwnBody(const Graph& graph, const
 
 Result<std::vector<ValueType>> Inference::outputTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs) {
     if (const Function* function = m_root.function(node))
-        return inferFunction(node, *function, inputs.types);
+        return inferFunction(node, *function, inputs);
     const auto infer = [&](const GraphPtr& body, const std::vector<ValueType>& types) { return inferBody(node, body, types); };
     if (const OpDef* op = findOp(node.opType, node.domain); op && op->body && op->run.expands())
         return inferOwnBody(graph, node, *op, inputs);

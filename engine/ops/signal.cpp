@@ -355,6 +355,30 @@ Result<void> runMelWeightMatrix(const KernelContext& c) {
     return {};
 }
 
+/// [batch, frames, bins, 2]. The library's rule takes `onesided` to be 0 where it is not stated; the schema's default is 1.
+std::optional<ValueType> stftType(const Graph&, const Node& node, const InferenceInputs& inputs, std::size_t) {
+    if (inputs.types.empty() || !inputs.types[0].isTensor() || !inputs.types[0].shape || inputs.types[0].shape->size() < 2)
+        return std::nullopt;
+    const SymbolicShape& x = *inputs.types[0].shape;
+    const auto constant = [&](std::size_t i) -> std::optional<std::int64_t> {
+        const TensorPtr value = i < inputs.constants.size() ? inputs.constants[i] : nullptr;
+        return value && value->elementCount() == 1 && isInteger(value->dtype()) ? std::optional(value->asInt64(0)) : std::nullopt;
+    };
+    std::optional<std::int64_t> length = x[1].constant();
+    if (node.input(3))
+        length = constant(3);
+    else if (node.input(2))
+        length = inputs.types[2].isTensor() && inputs.types[2].shape && inputs.types[2].shape->size() == 1 ? inputs.types[2].shape->front().constant() : std::nullopt;
+    const auto parts = x.size() == 3 ? x[2].constant() : std::optional<std::int64_t>(1), samples = x[1].constant(), step = constant(1);
+    SymbolicShape y{x[0], Dim(), Dim(), Dim(2)};
+    if (length && samples && step && *length > 0 && *length <= *samples && *step > 0)
+        y[1] = Dim((*samples - *length) / *step + 1);
+    const bool half = node.intAttribute("onesided", 1) != 0;
+    if (length && *length > 0 && (!half || parts))
+        y[2] = Dim(half && *parts == 1 ? *length / 2 + 1 : *length);
+    return ValueType::tensor(inputs.types[0].elementType, std::move(y));
+}
+
 /// The number that an input holds, else `otherwise`; nothing when it is not known before running.
 std::optional<std::int64_t> knownNumber(const CostInputs& c, std::size_t i, std::int64_t otherwise) {
     if (!hasInput(c, i))
@@ -396,7 +420,8 @@ std::int64_t stftFlops(const CostInputs& c) {
 
 constexpr OpDef kSignalOps[] = {
     {.name = "DFT", .since = 20, .source = "ONNX Operators.md, DFT-20", .run = runDft, .gradient = gradDft, .flops = dftFlops, .upgrades = kDftUpgrades},
-    {.name = "STFT", .since = 17, .source = "ONNX Operators.md, STFT-17", .run = runStft, .gradient = throughBody(), .flops = stftFlops, .body = stftBody},
+    {.name = "STFT", .since = 17, .source = "ONNX Operators.md, STFT-17", .run = runStft, .gradient = throughBody(), .flops = stftFlops, .refineShape = stftType,
+        .body = stftBody},
     {.name = "MelWeightMatrix", .since = 17, .source = "ONNX Operators.md, MelWeightMatrix-17", .run = runMelWeightMatrix,
         .gradient = notDifferentiable("its inputs are sizes and band edges"), .flops = elementwise<1>},
 };

@@ -30,7 +30,7 @@ struct Sample {
     const char *name, *of;
 };
 constexpr Sample kSamples[] = {{"digits_mlp", "loss"}, {"digits_cnn", "loss"}, {"control_flow", "root"}, {"rnn_loop", "loss"},
-    {"scan_filter", "smooth"}, {"karate_gnn", "loss"}, {"two_tower", "loss"}, {"tiny_gpt", "loss"}};
+    {"scan_filter", "smooth"}, {"karate_gnn", "loss"}, {"two_tower", "loss"}, {"cart_pole", "loss"}, {"tiny_gpt", "loss"}};
 
 /// Samples, then the cases of tests/data/grad whose names say that they have control flow.
 void addModels() {

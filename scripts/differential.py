@@ -157,11 +157,13 @@ class Run:
         words = ("equal", "explained", "unexplained", "not run")
         print(f"\n{'operator':<34}{'cases':>7}" + "".join(f"{w:>13}" for w in words) + "  versions compared")
         total = collections.Counter()
-        for name in sorted(self.names, key=str.lower):
+        for name in sorted(self.names if self.options.case is None else self.counts, key=str.lower):
             row = self.counts[name]
             total.update(row)
             print(f"{name:<34}{sum(row.values()):>7}" + "".join(f"{row[w]:>13}" for w in words) + "  " + " ".join(map(str, sorted(self.kinds[name]))))
         print(f"{'all':<34}{sum(total.values()):>7}" + "".join(f"{total[w]:>13}" for w in words))
+        if self.options.case is not None:
+            return total
         print(f"\ncovered: {len(self.names)} operators; not covered: " + ("; ".join(f"{n} ({why})" for n, why in sorted(NOT_COVERED.items())) or "none"))
         nothing = [n for n in self.names if not (self.counts[n]["equal"] + self.counts[n]["explained"] + self.counts[n]["unexplained"])]
         if nothing:

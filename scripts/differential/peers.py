@@ -73,7 +73,9 @@ class Peers:
         self.process = None
 
     def start(self):
-        context = multiprocessing.get_context("fork")
+        # Not a fork of this process: that would inherit the pipes of our program, which another thread may just have opened, and keep them open for ever.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["onnxruntime", "onnx.reference", __name__])
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=serve, args=(other,), daemon=True)
         self.process.start()

@@ -4,47 +4,31 @@
 
 #include <QLabel>
 #include <QLineEdit>
-#include <QPushButton>
-#include <QSettings>
 #include <QSpinBox>
-#include <QStandardPaths>
 #include <QTableWidget>
-#include <QTest>
 #include <QToolButton>
-#include <QTreeView>
 
-#include "app/main_window/main_window.h"
 #include "engine/importers/values/npz.h"
+#include "tests/gui/window_fixture.h"
 #include "views/inspector/inspector_view.h"
-#include "views/outline/outline_view.h"
-#include "views/theme/nabla_style.h"
 
 using namespace nabla;
 using namespace nabla::app;
 
 namespace {
 
-constexpr int kPatience = 60'000;       // for a loaded machine; nothing waits this long otherwise
 constexpr double kFloatTolerance = 1e-5; // of the largest entry: float32, at most 24 iterations of a few operations
 
 } // namespace
 
-class TestBodies : public QObject {
+class TestBodies : public QObject, protected tests::WindowFixture {
     Q_OBJECT
 
 private:
-    std::unique_ptr<views::ThemeSource> m_theme;
-    std::unique_ptr<MainWindow> m_window;
     engine::NamedTensors m_stored;
 
-    const views::ViewState& state() const { return m_window->controller().state(); }
     const views::StepLevel& level() const { return state().step->levels.back(); }
-    void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
-    void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-        QTest::keyClick(m_window->graphPanel()->canvas(), key, modifiers);
-        settle();
-        QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
-    }
+    void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) { WindowFixture::press(m_window->graphPanel()->canvas(), key, modifiers); }
     template <typename T> T* part(const char* name) const { return m_window->findChild<T*>(name); }
     QString badge() const { return part<QLabel>("stepBadge")->text(); }
     QString crumb(const char* name) const {
@@ -52,17 +36,9 @@ private:
         return button && button->isVisible() ? button->text() : QString();
     }
 
-    void openSample(const char* name) {
-        m_window.reset(); // before another one is shown and active
-        m_window = std::make_unique<MainWindow>(*m_theme);
-        m_window->resize(1600, 1000);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-        auto* tile = m_window->findChild<QPushButton*>(QStringLiteral("sample_%1").arg(name));
-        QVERIFY(tile);
-        QTest::mouseClick(tile, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(state().graph.nodeCount() > 0, kPatience);
-        settle();
+    void begin(const char* name) {
+        makeWindow();
+        openSample(name);
         auto stored = engine::readNpz(std::string(NABLA_TEST_DATA) + "/samples/" + name + "/iterations.npz");
         QVERIFY2(stored.has_value(), "the stored iterations");
         m_stored = *stored;
@@ -116,13 +92,8 @@ private:
 
 private Q_SLOTS:
     void initTestCase() {
-        QStandardPaths::setTestModeEnabled(true);
-        QCoreApplication::setOrganizationName("NablascopeTest");
-        QCoreApplication::setApplicationName("NablascopeTestBodies");
-        QSettings().clear();
-        m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
-        views::applyTheme(*m_theme);
-        openSample("control_flow");
+        useOwnSettings("NablascopeTestBodies");
+        begin("control_flow");
     }
 
     void enterAndBackspaceOpenAndLeaveABody() {
@@ -306,7 +277,7 @@ private Q_SLOTS:
     }
 
     void stepsThroughEveryTimeOfBothScans() {
-        openSample("scan_filter");
+        begin("scan_filter");
         press(Qt::Key_F11); // starts stepping and goes into the first node, /Scan_forward
         for (std::int64_t k = 0; k < 24; ++k) { // 24 times, by its README
             QCOMPARE(badge(), QString("Iteration %1 of 24, step 0 of %2").arg(k + 1).arg(level().order.size()));

@@ -2,27 +2,20 @@
 #include <cmath>
 
 #include <QDockWidget>
-#include <QPushButton>
-#include <QSettings>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTableWidget>
 #include <QTemporaryDir>
-#include <QTest>
-#include <QToolBar>
-#include <QTreeView>
 #include <QWheelEvent>
 
-#include "app/main_window/main_window.h"
 #include "engine/importers/values/npz.h"
+#include "tests/gui/window_fixture.h"
 #include "views/inspector/inspector_view.h"
 #include "views/memory_map/memory_map_view.h"
-#include "views/outline/outline_view.h"
-#include "views/theme/nabla_style.h"
 #include "views/timeline/timeline_view.h"
 
 using namespace nabla;
 using namespace nabla::app;
+using nabla::tests::kPatience;
 
 namespace {
 
@@ -38,32 +31,14 @@ double differenceOfMax(const engine::Tensor& expected, const engine::Tensor& act
     return scale > 0 ? difference / scale : difference;
 }
 
-constexpr int kPatience = 60'000; // for a loaded machine; nothing waits this long otherwise
-
 } // namespace
 
-class TestCnnSession : public QObject {
+class TestCnnSession : public QObject, protected tests::WindowFixture {
     Q_OBJECT
 
 private:
-    std::unique_ptr<views::ThemeSource> m_theme;
-    std::unique_ptr<MainWindow> m_window;
     engine::NamedTensors m_forward, m_cotangents;
 
-    const views::ViewState& state() const { return m_window->controller().state(); }
-    void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
-
-    void click(const char* action) {
-        auto* bar = m_window->findChild<QToolBar*>("toolBar");
-        QWidget* button = bar->widgetForAction(m_window->action(action));
-        QVERIFY2(button && button->isVisible() && button->isEnabled(), action);
-        QTest::mouseClick(button, Qt::LeftButton);
-        settle();
-    }
-    void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-        QTest::keyClick(m_window.get(), key, modifiers);
-        settle();
-    }
     views::InspectorView* inspector() const { return qobject_cast<views::InspectorView*>(m_window->view("inspector")); }
 
     /// The value that the inspector shows, against the stored one of that name.
@@ -102,30 +77,18 @@ private:
 
 private Q_SLOTS:
     void initTestCase() {
-        QStandardPaths::setTestModeEnabled(true);
-        QCoreApplication::setOrganizationName("NablascopeTest");
-        QCoreApplication::setApplicationName("NablascopeTest");
-        QSettings().clear();
+        useOwnSettings("NablascopeTest");
         const std::string folder = std::string(NABLA_TEST_DATA) + "/samples/digits_cnn/";
         auto forward = engine::readNpz(folder + "forward.npz");
         auto cotangents = engine::readNpz(folder + "cotangents.npz");
         QVERIFY2(forward.has_value() && cotangents.has_value(), "the stored values of the sample");
         m_forward = *forward;
         m_cotangents = *cotangents;
-        m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
-        views::applyTheme(*m_theme);
-        m_window = std::make_unique<MainWindow>(*m_theme);
-        m_window->resize(1600, 1000);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        makeWindow();
     }
 
     void opensTheSampleFromTheStartPage() {
-        auto* tile = m_window->findChild<QPushButton*>("sample_digits_cnn");
-        QVERIFY(tile);
-        QTest::mouseClick(tile, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(state().graph.nodeCount() > 0, kPatience);
-        settle();
+        openSample("digits_cnn");
         QCOMPARE(state().graph.nodeCount(), std::size_t(36)); // sample_models/digits_cnn/README.md
         QVERIFY(m_window->graphPanel()->canvas()->scenePtr());
         QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));

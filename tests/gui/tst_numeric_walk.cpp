@@ -6,28 +6,21 @@
 
 #include <QLabel>
 #include <QListView>
-#include <QPushButton>
-#include <QSettings>
-#include <QStandardPaths>
-#include <QTabBar>
 #include <QTableWidget>
 #include <QTemporaryDir>
-#include <QTest>
-#include <QToolBar>
 #include <QToolButton>
 
 #include <nlohmann/json.hpp>
 
-#include "app/main_window/main_window.h"
 #include "app/main_window/trouble_bar.h"
 #include "engine/exporters/exporter.h"
 #include "engine/graph/graph_editor.h"
 #include "engine/importers/values/npz.h"
 #include "engine/schema/schema.h"
+#include "tests/gui/window_fixture.h"
 #include "tests/support/must.h"
 #include "views/inspector/inspector_view.h"
 #include "views/problems/problems_view.h"
-#include "views/theme/nabla_style.h"
 #include "views/theme/row_delegate.h"
 
 using namespace nabla;
@@ -41,7 +34,6 @@ using nabla::tests::must;
 
 namespace {
 
-constexpr int kPatience = 60'000; // for a loaded machine
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 engine::Graph graphOf(const std::function<ValueId(engine::GraphEditor&)>& build) {
@@ -55,16 +47,12 @@ engine::Graph graphOf(const std::function<ValueId(engine::GraphEditor&)>& build)
 
 } // namespace
 
-class TestNumericWalk : public QObject {
+class TestNumericWalk : public QObject, protected tests::WindowFixture {
     Q_OBJECT
 
 private:
     QTemporaryDir m_folder;
-    std::unique_ptr<views::ThemeSource> m_theme;
-    std::unique_ptr<MainWindow> m_window;
 
-    const views::ViewState& state() const { return m_window->controller().state(); }
-    void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
     TroubleBar* bar() const { return m_window->findChild<TroubleBar*>("troubleBar"); }
     views::ProblemsView* problems() const { return qobject_cast<views::ProblemsView*>(m_window->view("problems")); }
     QListView* list() const { return problems()->list(); }
@@ -82,25 +70,6 @@ private:
         list()->scrollTo(at);
         QTest::mouseClick(list()->viewport(), Qt::LeftButton, {}, list()->visualRect(at).center());
         settle();
-    }
-    void click(const char* action) {
-        QWidget* button = m_window->findChild<QToolBar*>("toolBar")->widgetForAction(m_window->action(action));
-        QVERIFY2(button && button->isVisible() && button->isEnabled(), action);
-        QTest::mouseClick(button, Qt::LeftButton);
-        settle();
-    }
-    void showTab(const QString& title) {
-        for (QTabBar* tabs : m_window->findChildren<QTabBar*>()) {
-            for (int i = 0; i < tabs->count(); ++i) {
-                if (tabs->tabText(i).startsWith(title))
-                    QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(i).center());
-            }
-        }
-    }
-    void open(const QString& path) {
-        m_window->openFile(path);
-        settle();
-        QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
     }
     /// Saves a graph and its inputs in a folder of its own, opens it and clicks Run.
     void runGraph(const char* name, const engine::Graph& graph, const engine::NamedTensors& inputs) {
@@ -126,16 +95,8 @@ private:
 
 private Q_SLOTS:
     void initTestCase() {
-        QStandardPaths::setTestModeEnabled(true);
-        QCoreApplication::setOrganizationName("NablascopeTest");
-        QCoreApplication::setApplicationName("NablascopeWalkTest");
-        QSettings().clear();
-        m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
-        views::applyTheme(*m_theme);
-        m_window = std::make_unique<MainWindow>(*m_theme);
-        m_window->resize(1600, 1000);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        useOwnSettings("NablascopeWalkTest");
+        makeWindow();
     }
 
     void saysWhatIsTheFirst() {

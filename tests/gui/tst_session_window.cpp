@@ -5,50 +5,22 @@
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QMessageBox>
-#include <QPushButton>
-#include <QSettings>
-#include <QStandardPaths>
 #include <QTemporaryDir>
-#include <QTest>
 
-#include "app/main_window/main_window.h"
-#include "views/theme/nabla_style.h"
+#include "tests/gui/window_fixture.h"
 
 using namespace nabla;
 using namespace nabla::app;
+using nabla::tests::kPatience;
 
-namespace {
-constexpr int kPatience = 60'000; // for a loaded machine; nothing waits this long otherwise
-}
-
-class TestSessionWindow : public QObject {
+class TestSessionWindow : public QObject, protected tests::WindowFixture {
     Q_OBJECT
 
 private:
-    std::unique_ptr<views::ThemeSource> m_theme;
-    std::unique_ptr<MainWindow> m_window;
     QTemporaryDir m_folder;
     QString model() const { return m_folder.filePath("model.onnx"); }
     QString session() const { return m_folder.filePath("work.nabla"); }
 
-    const views::ViewState& state() const { return m_window->controller().state(); }
-    void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
-    void activate() { // a dialog that closed may have taken the activation with it
-        m_window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    }
-    void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-        activate();
-        QTest::keyClick(m_window.get(), key, modifiers);
-        settle();
-        QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
-    }
-    void makeWindow() {
-        m_window = std::make_unique<MainWindow>(*m_theme);
-        m_window->resize(1600, 1000);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    }
     void openAndWait(const QString& path) {
         m_window->openFile(path);
         QTRY_VERIFY_WITH_TIMEOUT(state().documentTitle == QFileInfo(path).fileName().toStdString() && state().graph.nodeCount() > 0, kPatience);
@@ -74,15 +46,10 @@ private:
 
 private Q_SLOTS:
     void initTestCase() {
-        QStandardPaths::setTestModeEnabled(true);
-        QCoreApplication::setOrganizationName("NablascopeTest");
-        QCoreApplication::setApplicationName("NablascopeSessionTest");
-        QSettings().clear();
+        useOwnSettings("NablascopeSessionTest");
         const QString sample = QString(NABLA_SAMPLE_MODELS) + "/digits_cnn/";
         QVERIFY(QFile::copy(sample + "model.onnx", model()));
         QVERIFY(QFile::copy(sample + "inputs.npz", m_folder.filePath("inputs.npz")));
-        m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
-        views::applyTheme(*m_theme);
         makeWindow();
     }
 
@@ -179,4 +146,5 @@ private Q_SLOTS:
 };
 
 QTEST_MAIN(TestSessionWindow)
+#include "tests/gui/window_fixture.h"
 #include "tst_session_window.moc"

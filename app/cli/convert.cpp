@@ -1,7 +1,7 @@
 // convert FILE -o M.onnx: the legalized model as ONNX.
 #include "app/cli/verbs.h"
+#include "app/cli/save_model.h"
 #include "app/document/document.h"
-#include "engine/exporters/exporter.h"
 
 namespace nabla::app::cli {
 
@@ -22,11 +22,7 @@ Result<void> convert(const ConvertOptions& options, Context& context) {
     if (options.opset != 0 && options.opset != graph.opset("")) {
         NABLA_TRY(graph, legalized(graph));
     }
-    ExportOptions exportOptions;
-    exportOptions.opset = options.opset;
-    exportOptions.typeOf = [graph](ValueId id) { return types(graph)->of(id); };
-    exportOptions.job = context.job;
-    NABLA_CHECK(saveOnnx(graph, options.output, exportOptions));
+    NABLA_CHECK(saveModel(graph, options.output, options.opset, context));
     if (context.json)
         context.printJson(nlohmann::json{{"schema", 1}, {"written", options.output}, {"opset", options.opset ? options.opset : graph.opset("")}});
     else

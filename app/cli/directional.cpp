@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "app/cli/derivative_output.h"
+#include "app/cli/save_model.h"
 #include "app/document/document.h"
 #include "app/document/values_io.h"
 #include "engine/autodiff/hvp.h"
 #include "engine/autodiff/jvp.h"
-#include "engine/exporters/exporter.h"
 #include "engine/tensor/element.h"
 
 namespace nabla::app::cli {
@@ -102,11 +102,7 @@ Result<void> directionalDerivatives(const ExecutionOptions& execution, const Dir
     NABLA_TRY(const Graph forward, execution.open(context));
     NABLA_TRY(const Directional made, derive(forward, options, context).in(execution.file));
     if (!options.save.empty()) {
-        ExportOptions exportOptions;
-        exportOptions.opset = options.opset;
-        exportOptions.typeOf = [graph = made.graph](ValueId id) { return types(graph)->of(id); };
-        exportOptions.job = context.job;
-        NABLA_CHECK(saveOnnx(made.graph, options.save, exportOptions));
+        NABLA_CHECK(saveModel(made.graph, options.save, options.opset, context));
         context.say("graph of the derivative written to " + options.save);
     }
     NABLA_TRY(const auto session, Session::create(made.graph, sessionOptions).in(execution.file));

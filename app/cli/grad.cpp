@@ -9,13 +9,13 @@
 #include "app/cli/directional.h"
 #include "app/cli/execution_options.h"
 #include "app/cli/jacobian.h"
+#include "app/cli/save_model.h"
 #include "app/cli/verbs.h"
 #include "app/document/compare.h"
 #include "app/document/document.h"
 #include "app/document/gradient_check.h"
 #include "app/document/gradient_trouble.h"
 #include "app/document/values_io.h"
-#include "engine/exporters/exporter.h"
 #include "engine/graph/graph_editor.h"
 #include "engine/tensor/element.h"
 
@@ -175,10 +175,7 @@ Result<void> gradient(const GradVerbOptions& options, Context& context) {
     NABLA_TRY(const HistoryState state, differentiate(forward, options.of, wrt, GradOptions::Cotangents::Inputs, context.job));
     const JointGraph& joint = *state.joint;
     if (!options.save.empty()) {
-        ExportOptions exportOptions;
-        exportOptions.opset = options.opset;
-        exportOptions.typeOf = [graph = joint.graph](ValueId id) { return types(graph)->of(id); };
-        NABLA_CHECK(saveOnnx(joint.graph, options.save, exportOptions));
+        NABLA_CHECK(saveModel(joint.graph, options.save, options.opset, context));
         context.say("joint graph written to " + options.save);
     }
     NABLA_TRY(const auto session, Session::create(joint.graph, sessionOptions).in(options.file));

@@ -2,11 +2,11 @@
 #include "app/cli/jacobian.h"
 
 #include "app/cli/derivative_output.h"
+#include "app/cli/save_model.h"
 #include "app/document/document.h"
 #include "app/document/values_io.h"
 #include "engine/autodiff/grad.h"
 #include "engine/autodiff/jacobian.h"
-#include "engine/exporters/exporter.h"
 #include "engine/graph/graph_editor.h"
 
 namespace nabla::app::cli {
@@ -50,11 +50,7 @@ Result<void> derivativeMatrices(const ExecutionOptions& execution, const MatrixO
     derive.job = context.job;
     NABLA_TRY(const JacobianGraph made, (isHessian ? hessian(forward, derive) : jacobian(forward, derive)).in(execution.file));
     if (!options.save.empty()) {
-        ExportOptions exportOptions;
-        exportOptions.opset = options.opset;
-        exportOptions.job = context.job;
-        exportOptions.typeOf = [graph = made.graph](ValueId id) { return types(graph)->of(id); };
-        NABLA_CHECK(saveOnnx(made.graph, options.save, exportOptions));
+        NABLA_CHECK(saveModel(made.graph, options.save, options.opset, context));
         context.say("graph of the derivatives written to " + options.save);
     }
     NABLA_TRY(const NamedValues inputs, execution.values(forward));

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
+#include "app/cli/save_model.h"
 #include "app/document/document.h"
 #include "app/document/sample_inputs.h"
 #include "engine/base/write_file.h"
-#include "engine/exporters/exporter.h"
 #include "engine/passes/report.h"
 
 namespace nabla::app::cli {
@@ -63,10 +63,7 @@ Result<void> passes(const PassesOptions& options, Context& context) {
     }
     if (!options.save.empty()) {
         const Graph saved = records.empty() ? document.chosen()->graph : records.back().after;
-        ExportOptions exportOptions;
-        exportOptions.opset = options.opset;
-        exportOptions.typeOf = [saved](ValueId id) { return types(saved)->of(id); };
-        NABLA_CHECK(saveOnnx(saved, options.save, exportOptions));
+        NABLA_CHECK(saveModel(saved, options.save, options.opset, context));
     }
     for (const PassRecord& record : records) {
         if (record.error)

@@ -1,8 +1,8 @@
 // vmap FILE --over A,B -o M.onnx: the model over a batch of examples, batch axis first.
 #include "app/cli/verbs.h"
+#include "app/cli/save_model.h"
 #include "app/document/document.h"
 #include "engine/autodiff/vmap.h"
-#include "engine/exporters/exporter.h"
 
 namespace nabla::app::cli {
 
@@ -25,11 +25,7 @@ Result<void> mapOverBatch(const VmapVerbOptions& options, Context& context) {
     vmapOptions.form = options.wholeScan ? VmapOptions::Form::WholeScan : VmapOptions::Form::NodeByNode;
     vmapOptions.job = context.job;
     NABLA_TRY(const VmapGraph mapped, vmap(graph, vmapOptions).in(options.file));
-    ExportOptions exportOptions;
-    exportOptions.opset = options.opset;
-    exportOptions.typeOf = [graph = mapped.graph](ValueId id) { return types(graph)->of(id); };
-    exportOptions.job = context.job;
-    NABLA_CHECK(saveOnnx(mapped.graph, options.output, exportOptions));
+    NABLA_CHECK(saveModel(mapped.graph, options.output, options.opset, context));
     nlohmann::json notes = nlohmann::json::array();
     for (const Diagnostic& note : mapped.notes) {
         notes.push_back(note.message);

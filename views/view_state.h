@@ -73,14 +73,10 @@ struct StepState {
 /// Values of edges that are there now: after a run or at the current step. Only what the selection and overlays need.
 using ValueMap = std::unordered_map<engine::ValueId, engine::RuntimeValue>;
 
-/// Root mean square and the like of one value, for overlays and tables.
-struct ValueStats {
-    std::int64_t count = 0, nan = 0, inf = 0, zero = 0;
+/// What overlays and tables show of one value.
+struct ValueStats : engine::TensorStatistics {
     std::int64_t saturated = 0, subnormal = 0; ///< of float16 and bfloat16: at the largest finite size; below the smallest normal one, not zero
-    double min = 0, max = 0, mean = 0, std = 0, rms = 0, l2 = 0;
-    std::vector<std::uint32_t> histogram; ///< 32 equal bins from min to max
 };
-/// Over all elements; non-finite ones are counted and left out of the rest.
 ValueStats valueStats(const engine::Tensor& tensor);
 
 /// One element of a value, and what is there.

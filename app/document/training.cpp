@@ -16,11 +16,20 @@ namespace {
 constexpr const char* kStep = "train:step";
 constexpr const char* kRate = "train:learning_rate";
 
-profiler::TensorStatsRow row(const TensorStatistics& s, std::int64_t iteration, ValueId value, StatsKind kind) {
+} // namespace
+
+static_assert(std::endian::native == std::endian::little, "histograms are stored as little-endian numbers");
+
+profiler::TensorStatsRow statsRow(std::int64_t step, ValueId value, StatsKind kind) {
     profiler::TensorStatsRow out;
-    out.stepId = iteration;
+    out.stepId = step;
     out.valueId = value.value;
     out.kind = static_cast<std::int64_t>(kind);
+    return out;
+}
+
+profiler::TensorStatsRow statsRow(std::int64_t step, ValueId value, StatsKind kind, const TensorStatistics& s) {
+    profiler::TensorStatsRow out = statsRow(step, value, kind);
     out.count = s.count;
     out.nan = s.nan;
     out.inf = s.inf;
@@ -30,13 +39,17 @@ profiler::TensorStatsRow row(const TensorStatistics& s, std::int64_t iteration, 
     out.mean = s.mean;
     out.std = s.std;
     out.l2 = s.l2;
-    static_assert(std::endian::native == std::endian::little);
-    out.histogram.resize(s.histogram.size() * sizeof(std::uint32_t));
+    out.histogram.resize(sizeof s.histogram);
     std::memcpy(out.histogram.data(), s.histogram.data(), out.histogram.size());
     return out;
 }
 
-} // namespace
+TensorStatistics statisticsOf(const profiler::TensorStatsRow& row) {
+    TensorStatistics out{row.count, row.nan, row.inf, row.zero, row.min, row.max, row.mean, row.std, row.l2, {}};
+    if (row.histogram.size() == sizeof out.histogram)
+        std::memcpy(out.histogram.data(), row.histogram.data(), row.histogram.size());
+    return out;
+}
 
 Result<void> saveTrainState(const std::filesystem::path& path, const TrainState& state) {
     NamedTensors arrays = state.values;
@@ -88,10 +101,10 @@ void TrainRecording::add(const StepReport& report) {
     const std::int64_t iteration = report.step - m_firstStep + 1;
     std::vector<profiler::TensorStatsRow> rows;
     for (const ParameterReport& p : report.parameters) {
-        rows.push_back(row(p.weight, iteration, p.value, StatsKind::Weight));
-        rows.push_back(row(p.gradient, iteration, p.value, StatsKind::Gradient));
-        rows.push_back(row(p.update, iteration, p.value, StatsKind::Update));
-        rows.push_back(row(p.unitNorms, iteration, p.value, StatsKind::UnitNorms));
+        rows.push_back(statsRow(iteration, p.value, StatsKind::Weight, p.weight));
+        rows.push_back(statsRow(iteration, p.value, StatsKind::Gradient, p.gradient));
+        rows.push_back(statsRow(iteration, p.value, StatsKind::Update, p.update));
+        rows.push_back(statsRow(iteration, p.value, StatsKind::UnitNorms, p.unitNorms));
     }
     if (!rows.empty())
         m_recorder->addTensorStats(std::move(rows));

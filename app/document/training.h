@@ -21,6 +21,9 @@ engine::Result<engine::Graph> trainedModel(const engine::Graph& imported, const 
 
 /// NABLA_TENSOR_STATS.kind of a training.
 enum class StatsKind : std::int64_t { Weight = 0, Gradient = 1, Update = 2, UnitNorms = 3 };
+profiler::TensorStatsRow statsRow(std::int64_t step, engine::ValueId value, StatsKind kind);
+profiler::TensorStatsRow statsRow(std::int64_t step, engine::ValueId value, StatsKind kind, const engine::TensorStatistics& statistics);
+engine::TensorStatistics statisticsOf(const profiler::TensorStatsRow& row);
 
 /// Records the steps of a trainer: time slices, loss, rate and gradient norm as counters, and rows of NABLA_TENSOR_STATS per weight.
 /// `kind` there: 0 weight, 1 gradient, 2 update (new - old), 3 l2 norms of the gradient per unit (`count` units, `zero` of them dead). `histogram`: 32

@@ -2,9 +2,7 @@
 #include "app/document/training_log.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 
@@ -22,50 +20,18 @@ using profiler::TensorStatsRow;
 using views::TrainingCell;
 using views::TrainingState;
 using views::TrainingStep;
-using views::TrainingTensor;
 
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "histograms are stored as little-endian numbers");
 
 constexpr std::int64_t kInitializerRole = 3;
 constexpr const char* kMode = "training";
 constexpr const char* kRateName = "learning rate";
 constexpr const char* kNormName = "gradient norm";
 
-TensorStatsRow row(const TrainingTensor& t, TensorStatsRow out) {
-    out.count = t.count;
-    out.nan = t.nan;
-    out.inf = t.inf;
-    out.zero = t.zero;
-    out.min = t.min;
-    out.max = t.max;
-    out.mean = t.mean;
-    out.std = t.std;
-    out.l2 = t.l2;
-    out.histogram.resize(sizeof t.histogram);
-    std::memcpy(out.histogram.data(), t.histogram.data(), out.histogram.size());
-    return out;
-}
-
-TrainingTensor tensorOf(const TensorStatsRow& row) {
-    TrainingTensor out{row.count, row.nan, row.inf, row.zero, row.min, row.max, row.mean, row.std, row.l2, {}};
-    if (row.histogram.size() == sizeof out.histogram)
-        std::memcpy(out.histogram.data(), row.histogram.data(), row.histogram.size());
-    return out;
-}
-
 Result<void> writeCell(profiler::RecordingWriter& writer, const TrainingCell& cell, std::int64_t step, ValueId value) {
-    const auto of = [&](StatsKind kind) {
-        TensorStatsRow out;
-        out.stepId = step;
-        out.valueId = value.value;
-        out.kind = static_cast<std::int64_t>(kind);
-        return out;
-    };
-    NABLA_CHECK(writer.add(row(cell.weight, of(StatsKind::Weight))));
-    NABLA_CHECK(writer.add(row(cell.gradient, of(StatsKind::Gradient))));
-    TensorStatsRow update = of(StatsKind::Update), units = of(StatsKind::UnitNorms);
+    NABLA_CHECK(writer.add(statsRow(step, value, StatsKind::Weight, cell.weight)));
+    NABLA_CHECK(writer.add(statsRow(step, value, StatsKind::Gradient, cell.gradient)));
+    TensorStatsRow update = statsRow(step, value, StatsKind::Update), units = statsRow(step, value, StatsKind::UnitNorms);
     update.count = cell.weight.count;
     update.l2 = cell.updateL2;
     units.count = cell.units;
@@ -182,8 +148,8 @@ struct RunReader {
             step.cells.resize(std::max(step.cells.size(), at + 1));
             TrainingCell& cell = step.cells[at];
             switch (static_cast<StatsKind>(row.kind)) {
-            case StatsKind::Weight: cell.weight = tensorOf(row); break;
-            case StatsKind::Gradient: cell.gradient = tensorOf(row); break;
+            case StatsKind::Weight: cell.weight = statisticsOf(row); break;
+            case StatsKind::Gradient: cell.gradient = statisticsOf(row); break;
             case StatsKind::Update: cell.updateL2 = row.l2; break;
             case StatsKind::UnitNorms:
                 cell.units = row.count;

@@ -14,10 +14,8 @@ using views::TrainingState;
 
 namespace {
 
-views::TrainingTensor shown(const TensorStatistics& s) { return {s.count, s.nan, s.inf, s.zero, s.min, s.max, s.mean, s.std, s.l2, s.histogram}; }
-
 views::TrainingCell cellOf(const ParameterReport& report) {
-    return {shown(report.gradient), shown(report.weight), report.update.l2, report.unitNorms.count, report.unitNorms.zero};
+    return {report.gradient, report.weight, report.update.l2, report.unitNorms.count, report.unitNorms.zero};
 }
 
 } // namespace

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "engine/runtime/session.h"
+#include "engine/tensor/tensor_statistics.h"
 #include "engine/training/batches.h"
-#include "engine/training/tensor_statistics.h"
 #include "engine/training/train_graph.h"
 
 namespace nabla::engine {

@@ -12,27 +12,20 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMessageBox>
-#include <QPushButton>
 #include <QRegularExpression>
-#include <QSettings>
 #include <QSpinBox>
-#include <QStandardPaths>
 #include <QTemporaryDir>
-#include <QTest>
 #include <QTimer>
-#include <QTreeView>
 
-#include "app/main_window/main_window.h"
 #include "engine/exporters/exporter.h"
 #include "engine/graph/graph_editor.h"
 #include "engine/importers/values/npz.h"
 #include "engine/schema/schema.h"
+#include "tests/gui/window_fixture.h"
 #include "tests/support/must.h"
 #include "views/gradient_flow/flow_histograms.h"
 #include "views/gradient_flow/flow_map.h"
 #include "views/gradient_flow/gradient_flow_view.h"
-#include "views/outline/outline_view.h"
-#include "views/theme/nabla_style.h"
 #include "views/theme/units.h"
 
 using namespace nabla;
@@ -41,12 +34,11 @@ using engine::DType;
 using engine::Shape;
 using engine::Tensor;
 using engine::ValueType;
+using nabla::tests::kPatience;
 using nabla::tests::must;
 using Phase = views::TrainingState::Phase;
 
 namespace {
-
-constexpr int kPatience = 60'000; // for a loaded machine
 
 engine::TensorPtr floats(Shape shape, std::vector<float> values) { return std::make_shared<const Tensor>(Tensor::of<float>(std::move(shape), values)); }
 
@@ -72,16 +64,12 @@ engine::Graph dyingNet() {
 
 } // namespace
 
-class TestGradientFlow : public QObject {
+class TestGradientFlow : public QObject, protected tests::WindowFixture {
     Q_OBJECT
 
 private:
     QTemporaryDir m_folder;
-    std::unique_ptr<views::ThemeSource> m_theme;
-    std::unique_ptr<MainWindow> m_window;
 
-    const views::ViewState& state() const { return m_window->controller().state(); }
-    void settle() { QTRY_VERIFY_WITH_TIMEOUT(!m_window->controller().jobs().busy() && !m_window->graphPanel()->building(), kPatience); }
     views::GradientFlowView* flow() const { return qobject_cast<views::GradientFlowView*>(m_window->view("gradient_flow")); }
     template <typename T> T* part(const char* name) const { return flow()->findChild<T*>(name); }
     void click(const char* name) { QTest::mouseClick(part<QPushButton>(name), Qt::LeftButton); }
@@ -157,10 +145,7 @@ private:
 
 private Q_SLOTS:
     void initTestCase() {
-        QStandardPaths::setTestModeEnabled(true);
-        QCoreApplication::setOrganizationName("NablascopeTest");
-        QCoreApplication::setApplicationName("NablascopeTrainingTest");
-        QSettings().clear();
+        useOwnSettings("NablascopeTrainingTest");
         const std::string model = m_folder.filePath("model.onnx").toStdString();
         must(engine::saveOnnx(dyingNet(), model, {}));
         std::vector<float> x, t;
@@ -170,12 +155,7 @@ private Q_SLOTS:
             t.push_back(0.3F * static_cast<float>(i) / 8 + 0.1F);
         }
         must(engine::writeNpz(m_folder.filePath("inputs.npz").toStdString(), {{"x", Tensor::of<float>({8, 2}, x)}, {"t", Tensor::of<float>({8, 1}, t)}}));
-        m_theme = std::make_unique<views::ThemeSource>(views::ThemeKind::Light);
-        views::applyTheme(*m_theme);
-        m_window = std::make_unique<MainWindow>(*m_theme);
-        m_window->resize(1600, 1000);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        makeWindow();
     }
 
     /// Live, stopped by the button: the diagnosis is there, and names the units that died.
@@ -221,7 +201,7 @@ private Q_SLOTS:
             QVERIFY(std::fabs(cell->weight.l2 - std::sqrt(0.84)) < 1e-6); // of 0.5 0.3 -0.2 0.4 0.1 0.2 0.3 -0.4
             QVERIFY(std::fabs(cell->weight.min + 0.4) < 1e-6 && std::fabs(cell->weight.max - 0.5) < 1e-6);
         }
-        for (const views::TrainingTensor* tensor : {&cell->weight, &cell->gradient}) {
+        for (const engine::TensorStatistics* tensor : {&cell->weight, &cell->gradient}) {
             QCOMPARE(std::accumulate(tensor->histogram.begin(), tensor->histogram.end(), std::uint32_t{0}), 8U);
             QCOMPARE(tensor->count, std::int64_t{8});
         }
@@ -231,12 +211,7 @@ private Q_SLOTS:
 
     /// A layer selected elsewhere is the one whose histograms are shown: a click on its row in the outline.
     void histogramsFollowTheSelectedLayer() {
-        auto* tree = qobject_cast<views::OutlineView*>(m_window->view("outline"))->tree();
-        tree->expandAll();
-        const QModelIndexList found = tree->model()->match(tree->model()->index(0, 0), Qt::DisplayRole, "out", 1, Qt::MatchExactly | Qt::MatchRecursive);
-        QVERIFY(!found.isEmpty());
-        QTest::mouseClick(tree->viewport(), Qt::LeftButton, {}, tree->visualRect(found.front()).center());
-        settle();
+        clickInOutline("out");
         const auto last = state().training->steps.back();
         QCOMPARE(flow()->histograms()->title(), QString("out.weight \u00b7 step %1").arg(last->step));
         const auto place = static_cast<std::size_t>(std::find(state().training->weights.begin(), state().training->weights.end(), "out.weight") - state().training->weights.begin());

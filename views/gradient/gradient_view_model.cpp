@@ -177,7 +177,7 @@ void fillChain(GradientModel& model, const ViewState& state, ValueId value) {
     const auto rmsOf = [&](ValueId v) -> std::optional<double> {
         const auto back = state.gradientOf.find(v);
         const auto it = back == state.gradientOf.end() ? state.stats.end() : state.stats.find(back->second);
-        return it == state.stats.end() ? std::nullopt : std::optional(it->second.rms);
+        return it == state.stats.end() ? std::nullopt : std::optional(it->second.rms());
     };
     struct Link {
         ValueId value;

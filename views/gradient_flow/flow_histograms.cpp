@@ -51,7 +51,7 @@ void FlowHistograms::paintEvent(QPaintEvent*) {
     paintOne(painter, QRectF(0, top + half + 6, width(), half), tr("weight"), m_cell->weight, theme.fwd);
 }
 
-void FlowHistograms::paintOne(QPainter& painter, const QRectF& area, const QString& caption, const TrainingTensor& tensor, const QColor& colour) const {
+void FlowHistograms::paintOne(QPainter& painter, const QRectF& area, const QString& caption, const engine::TensorStatistics& tensor, const QColor& colour) const {
     const Theme& theme = m_theme.theme();
     const Fonts fonts = Fonts::from(QApplication::font());
     const QFontMetrics mono(fonts.cardMono), small(fonts.caption);
@@ -61,8 +61,8 @@ void FlowHistograms::paintOne(QPainter& painter, const QRectF& area, const QStri
     painter.setPen(theme.muted);
     painter.drawText(QRectF(area.left(), area.top(), area.width(), line), Qt::AlignLeft | Qt::AlignVCenter, caption);
     QString facts = tr("norm %1  std %2").arg(q(tensor.l2), q(tensor.std));
-    if (tensor.nan + tensor.inf > 0)
-        facts = tr("%1 not finite  ").arg(tensor.nan + tensor.inf) + facts;
+    if (tensor.notFinite() > 0)
+        facts = tr("%1 not finite  ").arg(tensor.notFinite()) + facts;
     const double captionWidth = small.horizontalAdvance(caption) + 12;
     painter.setFont(fonts.cardMono);
     painter.drawText(QRectF(area.left() + captionWidth, area.top(), area.width() - captionWidth, line), Qt::AlignRight | Qt::AlignVCenter,

@@ -26,7 +26,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
-    void paintOne(QPainter& painter, const QRectF& area, const QString& caption, const TrainingTensor& tensor, const QColor& colour) const;
+    void paintOne(QPainter& painter, const QRectF& area, const QString& caption, const engine::TensorStatistics& tensor, const QColor& colour) const;
 
     const ThemeSource& m_theme;
     QString m_title;

@@ -44,9 +44,9 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 void findNotFinite(const TrainingState& state, std::vector<Finding>& out) {
     for (const TrainingStepPtr& step : state.steps) {
         for (std::size_t w = 0; w < step->cells.size(); ++w) {
-            if (step->cells[w].notFinite() > 0) {
+            if (step->cells[w].gradient.notFinite() > 0) {
                 out.push_back({Finding::Kind::NotFinite, fmt::format("Not finite since step {}", step->step),
-                    fmt::format("The gradient of {} has {} elements that are NaN or infinite.", state.weights[w], formatCount(step->cells[w].notFinite())), w, step->step});
+                    fmt::format("The gradient of {} has {} elements that are NaN or infinite.", state.weights[w], formatCount(step->cells[w].gradient.notFinite())), w, step->step});
                 return;
             }
         }
@@ -64,7 +64,7 @@ void findExploding(const TrainingState& state, std::vector<Finding>& out) {
         if (before.size() >= 5 && std::isfinite(step->gradientNorm) && step->gradientNorm > 10 * usual && usual > 0) {
             std::size_t worst = 0;
             for (std::size_t w = 1; w < step->cells.size(); ++w)
-                worst = step->cells[w].rms() > step->cells[worst].rms() ? w : worst;
+                worst = step->cells[w].gradient.rms() > step->cells[worst].gradient.rms() ? w : worst;
             out.push_back({Finding::Kind::Exploding, fmt::format("Exploding at step {}", step->step),
                 fmt::format("The norm of all gradients is {}, {} times the median of the steps before{}.", formatNumber(step->gradientNorm), formatNumber(step->gradientNorm / usual, 2),
                     step->cells.empty() ? "" : fmt::format("; largest in {}", state.weights[worst])),
@@ -80,8 +80,8 @@ void findExploding(const TrainingState& state, std::vector<Finding>& out) {
 bool vanishes(const TrainingStep& step, std::size_t w) {
     double largest = 0;
     for (const TrainingCell& cell : step.cells)
-        largest = std::max(largest, cell.rms());
-    return step.cells[w].rms() < largest / 1000 && step.cells[w].updateRatio() < 1e-6;
+        largest = std::max(largest, cell.gradient.rms());
+    return step.cells[w].gradient.rms() < largest / 1000 && step.cells[w].updateRatio() < 1e-6;
 }
 
 /// First of the steps up to the end in all of which `holds`; nullopt when it does not hold in the last kLast.
@@ -108,7 +108,7 @@ void findVanishing(const TrainingState& state, const std::vector<TrainingStepPtr
     out.push_back({Finding::Kind::Vanishing,
         *top == *bottom ? fmt::format("Vanishing at {}, since step {}", state.weights[*top], start)
                         : fmt::format("Vanishing from {} down to {}, since step {}", state.weights[*top], state.weights[*bottom], start),
-        fmt::format("Gradient rms {}, update to weight {}: these weights have stopped moving.", formatNumber(cell.rms()), formatNumber(cell.updateRatio())), *top, start});
+        fmt::format("Gradient rms {}, update to weight {}: these weights have stopped moving.", formatNumber(cell.gradient.rms()), formatNumber(cell.updateRatio())), *top, start});
 }
 
 void findDead(const TrainingState& state, const std::vector<TrainingStepPtr>& steps, std::vector<Finding>& out) {
@@ -126,21 +126,21 @@ void findDead(const TrainingState& state, const std::vector<TrainingStepPtr>& st
 
 double measureOf(const TrainingCell& cell, FlowMeasure measure) {
     switch (measure) {
-    case FlowMeasure::Rms: return cell.rms();
+    case FlowMeasure::Rms: return cell.gradient.rms();
     case FlowMeasure::UpdateRatio: return cell.updateRatio();
-    case FlowMeasure::ZeroShare: return cell.zeroShare();
+    case FlowMeasure::ZeroShare: return cell.gradient.zeroShare();
     case FlowMeasure::DeadShare: return cell.deadShare();
     }
     return 0;
 }
 
 double healthOf(const TrainingCell& cell, FlowMeasure measure) {
-    if (cell.notFinite() > 0)
+    if (cell.gradient.notFinite() > 0)
         return std::numeric_limits<double>::quiet_NaN();
     switch (measure) {
-    case FlowMeasure::Rms: return band(cell.rms(), -6, -1, 3);
+    case FlowMeasure::Rms: return band(cell.gradient.rms(), -6, -1, 3);
     case FlowMeasure::UpdateRatio: return band(cell.updateRatio(), -5, -2, 2);
-    case FlowMeasure::ZeroShare: return -cell.zeroShare();
+    case FlowMeasure::ZeroShare: return -cell.gradient.zeroShare();
     case FlowMeasure::DeadShare: return -cell.deadShare();
     }
     return 0;
@@ -166,11 +166,11 @@ std::vector<Finding> diagnose(const TrainingState& state) {
 }
 
 std::string cellText(const TrainingCell& cell) {
-    std::string out = fmt::format("rms {} · update/weight {} · zero {}", formatNumber(cell.rms()), formatNumber(cell.updateRatio()), percent(cell.zeroShare()));
+    std::string out = fmt::format("rms {} · update/weight {} · zero {}", formatNumber(cell.gradient.rms()), formatNumber(cell.updateRatio()), percent(cell.gradient.zeroShare()));
     if (cell.units > 1)
         out += fmt::format(" · dead {} of {}", cell.deadUnits, cell.units);
-    if (cell.notFinite() > 0)
-        out += fmt::format(" · {} not finite", cell.notFinite());
+    if (cell.gradient.notFinite() > 0)
+        out += fmt::format(" · {} not finite", cell.gradient.notFinite());
     return out;
 }
 

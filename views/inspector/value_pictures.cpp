@@ -25,7 +25,7 @@ HistogramWidget::HistogramWidget(const ThemeSource& theme, QWidget* parent) : QW
 
 void HistogramWidget::setStats(const std::optional<ValueStats>& stats) {
     m_stats = stats;
-    setVisible(stats && !stats->histogram.empty());
+    setVisible(stats && stats->anyFinite());
     if (stats) {
         setAccessibleDescription(QStringLiteral("min %1, max %2, mean %3, std %4")
                                      .arg(QString::fromStdString(formatNumber(stats->min)), QString::fromStdString(formatNumber(stats->max)),
@@ -37,7 +37,7 @@ void HistogramWidget::setStats(const std::optional<ValueStats>& stats) {
 QSize HistogramWidget::sizeHint() const { return {240, 60 + QFontMetrics(Fonts::from(QApplication::font()).mono).height() + 4}; }
 
 void HistogramWidget::paintEvent(QPaintEvent*) {
-    if (!m_stats || m_stats->histogram.empty())
+    if (!m_stats || !m_stats->anyFinite())
         return;
     QPainter painter(this);
     const Theme& theme = m_theme.theme();

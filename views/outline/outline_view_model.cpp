@@ -102,7 +102,7 @@ std::string outlineRightText(const ViewState& state, const OutlineItem& item) {
         return {};
     if (node->gradientOf) {
         const auto it = state.stats.find(node->output(0));
-        return it == state.stats.end() ? std::string() : formatNumber(it->second.rms);
+        return it == state.stats.end() ? std::string() : formatNumber(it->second.rms());
     }
     if (const auto it = state.medianNs.find(item.node); it != state.medianNs.end())
         return formatDurationNs(it->second);

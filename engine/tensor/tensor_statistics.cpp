@@ -1,5 +1,5 @@
 // Two passes over a tensor: moments, then spread and histogram.
-#include "engine/training/tensor_statistics.h"
+#include "engine/tensor/tensor_statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,8 @@ namespace nabla::engine {
 TensorStatistics statisticsOf(const Tensor& tensor) {
     TensorStatistics out;
     out.count = tensor.elementCount();
+    if (tensor.dtype() == DType::String || tensor.dtype() == DType::Undefined)
+        return out;
     double sum = 0, squares = 0, low = std::numeric_limits<double>::infinity(), high = -low;
     for (std::int64_t i = 0; i < out.count; ++i) {
         const double x = tensor.asDouble(i);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "engine/analysis/topology.h"
 #include "views/graph/node_text.h"
 #include "views/theme/units.h"
 
@@ -80,10 +81,12 @@ Overlay nothing(const char* why) {
     return out;
 }
 
-/// Norm of a value of the backward pass; none while it is not computed.
+/// Norm of a value of the backward pass; none while it is not computed, and of shapes and axes, which are no gradients.
 std::optional<double> normOf(const ViewState& state, ValueId value) {
     const auto it = state.stats.find(value);
-    return it != state.stats.end() && it->second.count > 0 ? std::optional(it->second.l2) : std::nullopt;
+    if (it == state.stats.end() || it->second.count == 0 || !state.types || !isDifferentiable(state.types->of(value).elementType))
+        return std::nullopt;
+    return it->second.l2;
 }
 
 void addEdge(Overlay& out, const LogRamp& ramp, ValueId value, double norm) { out.edges[value] = {ramp(norm), "\u2016g\u2016 " + formatNumber(norm)}; }
@@ -118,10 +121,10 @@ Overlay backwardNorms(const ViewState& state) {
         if (value->constant) { // a weight: it counts for the scope of its backward node, and for those of its readers
             if (const Value* gradient = state.graph.value(cotangent); gradient && gradient->producer)
                 out.amount[gradient->producer] = std::hypot(out.amount[gradient->producer], *norm);
-            state.graph.forEachNode([&](const Node& node) {
-                if (!node.gradientOf && std::find(node.inputs.begin(), node.inputs.end(), forward) != node.inputs.end())
-                    out.amount[node.id] = std::hypot(out.amount[node.id], *norm);
-            });
+            for (const NodeId reader : uses(state.graph)->of(forward)) {
+                if (!state.graph.node(reader)->gradientOf)
+                    out.amount[reader] = std::hypot(out.amount[reader], *norm);
+            }
             continue;
         }
         addEdge(out, *ramp, forward, *norm);

@@ -26,13 +26,15 @@ Result<void> check(const char* what, const std::vector<ValueId>& given, const st
 
 } // namespace
 
+Result<void> checkArity(const Node& node, const SchemaEntry& entry) {
+    const int leastInputs = entry.library ? entry.library->min_input() : 0, leastOutputs = entry.library ? entry.library->min_output() : 0;
+    NABLA_CHECK(check("input", node.inputs, entry.schema.inputs, static_cast<std::size_t>(leastInputs), true));
+    return check("output", node.outputs, entry.schema.outputs, static_cast<std::size_t>(leastOutputs), false);
+}
+
 Result<void> checkArity(const Node& node, std::int64_t opset) {
     const SchemaEntry* entry = findSchemaEntry(node.opType, node.domain, opset);
-    if (!entry)
-        return {};
-    const int leastInputs = entry->library ? entry->library->min_input() : 0, leastOutputs = entry->library ? entry->library->min_output() : 0;
-    NABLA_CHECK(check("input", node.inputs, entry->schema.inputs, static_cast<std::size_t>(leastInputs), true));
-    return check("output", node.outputs, entry->schema.outputs, static_cast<std::size_t>(leastOutputs), false);
+    return entry ? checkArity(node, *entry) : Result<void>{};
 }
 
 } // namespace nabla::engine

@@ -142,9 +142,11 @@ Error toError(std::string_view words) {
 Result<std::vector<ValueType>> inferNodeTypes(const Graph& graph, const Node& node, const InferenceInputs& inputs, const BodyInference& inferBody) {
     std::vector<ValueType> unknown(node.outputs.size());
     const std::int64_t opset = node.domain == "nabla" ? 1 : graph.opset(node.domain);
-    NABLA_CHECK(checkArity(node, opset)); // the library's functions take what is demanded for granted
     const SchemaEntry* entry = findSchemaEntry(node.opType, node.domain, opset);
-    if (!entry || !entry->library)
+    if (!entry)
+        return unknown;
+    NABLA_CHECK(checkArity(node, *entry)); // the library's functions take what is demanded for granted
+    if (!entry->library)
         return unknown;
     if (!entry->library->has_type_and_shape_inference_function() && entry->schema.hasFunctionBody && inferBody && node.captures.empty()) {
         NABLA_TRY(const GraphPtr body, functionBody(node, opset, inputs.types, std::make_shared<IdSource>()));

@@ -18,4 +18,7 @@ struct SchemaEntry {
 /// Null when there is none. Thread safe; the library registers its schemas on the first call (35 ms).
 const SchemaEntry* findSchemaEntry(std::string_view opType, std::string_view domain, std::int64_t opset);
 
+/// checkArity of engine/schema/arity.h for one who has the schema.
+Result<void> checkArity(const Node& node, const SchemaEntry& entry);
+
 } // namespace nabla::engine

@@ -153,7 +153,9 @@ Known ruleSlice(const KnownInputs& in) {
     const auto count = static_cast<std::int64_t>(data.size());
     const std::int64_t step = (*steps)[0];
     const auto place = [&](std::int64_t at, std::int64_t low, std::int64_t high) { return std::clamp(at < 0 ? std::max(at, -count - 1) + count : at, low, high); };
-    std::int64_t at = step > 0 ? place((*starts)[0], 0, count) : place((*starts)[0], -1, count - 1);
+    if (count == 0)
+        return data;
+    std::int64_t at = place((*starts)[0], 0, step > 0 ? count : count - 1); // a start before the first element is the first, by the text of Slice-13
     const std::int64_t end = step > 0 ? place((*ends)[0], 0, count) : place((*ends)[0], -1, count - 1);
     KnownValue out = data;
     out.ints.clear();

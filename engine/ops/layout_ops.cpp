@@ -182,7 +182,8 @@ struct SliceArguments {
     std::vector<std::int64_t> starts, ends, axes, steps;
 };
 
-/// Starts, ends and steps against a shape, clamped as NumPy does; int64's extremes are ordinary arguments.
+/// Starts, ends and steps against a shape; int64's extremes are ordinary arguments. Walking backwards, a start before the first element is the first
+/// (the text of Slice-13, unlike NumPy).
 Result<SliceBox> sliceBox(const SliceArguments& a, ShapeView shape) {
     if (a.starts.size() != a.ends.size() || a.axes.size() != a.starts.size() || a.steps.size() != a.starts.size())
         return runError("Slice: {} starts, {} ends, {} axes, {} steps", a.starts.size(), a.ends.size(), a.axes.size(), a.steps.size());
@@ -193,11 +194,10 @@ Result<SliceBox> sliceBox(const SliceArguments& a, ShapeView shape) {
         const std::int64_t size = shape[axis], step = a.steps[i];
         if (step == 0)
             return runError("Slice: step 0 along axis {}", at[i]);
-        // Negative indices count from the end; then into [0, size], or [-1, size - 1] when walking backwards.
-        const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-        const auto clamp = [&](std::int64_t v) { return std::clamp(v < 0 ? std::max(v, -size - 1) + size : v, low, std::max(low, high)); };
-        const std::int64_t begin = clamp(a.starts[i]), end = clamp(a.ends[i]);
-        const std::int64_t span = step > 0 ? end - begin : begin - end;
+        const std::int64_t high = step > 0 ? size : size - 1;
+        const auto clamp = [&](std::int64_t v, std::int64_t low) { return std::clamp(v < 0 ? std::max(v, -size - 1) + size : v, low, std::max(low, high)); };
+        const std::int64_t begin = clamp(a.starts[i], 0), end = clamp(a.ends[i], step > 0 ? 0 : -1);
+        const std::int64_t span = size == 0 ? 0 : step > 0 ? end - begin : begin - end;
         const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : std::uint64_t{0} - static_cast<std::uint64_t>(step);
         const std::int64_t count = span <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1;
         box.shape[axis] = count;

@@ -126,6 +126,12 @@ def others():
     case("reducelogsumexp_int32", "ReduceLogSumExp", 18, [whole, np.array([1])], [TensorProto.INT32], "NumPy in double, cut to whole numbers", right, keepdims=0)
 
 
+def slicing():
+    x = np.arange(6, dtype=np.int16).reshape(2, 3)
+    case("slice_backwards_from_before_the_first", "Slice", 13, [x, np.array([-5]), np.array([-1000]), np.array([1]), np.array([-2])], [TensorProto.INT16],
+         "the text of Slice-13: the start is clamped to the first; onnxruntime 1.32.0 (the evaluator takes nothing)", [x[:, :1]])
+
+
 def small_floats():
     kind = helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT8E4M3FNUZ)
     a, b = f(2, 3).astype(kind), f(3, 4).astype(kind)
@@ -153,7 +159,7 @@ def sampling():
 
 
 def main():
-    for family in (legacy_broadcasting, attention, normalization, loops, pools, resizing, others, small_floats, sampling):
+    for family in (legacy_broadcasting, attention, normalization, loops, pools, resizing, slicing, others, small_floats, sampling):
         family()
     (HERE / "README.md").write_text("""# What random comparison found
 

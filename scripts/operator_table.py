@@ -23,7 +23,7 @@ and exports; running it is an error that names the node.
 | versions | of the standard; a node of any of them is lifted to the last one to run |
 | types | what the first input may be, as the standard allows: `float` is float64, 32, 16 and bfloat16; `int` and `uint` are those of 8 to 64 bits; `int4` and `int2` with and without sign |
 | gradient | `rule`: its own; `body`: through the nodes it expands to; else why there is none |
-| kernel | optimised kernels that may be chosen, before the reference kernel, which every operator has, or `body`: it runs as the nodes it expands to |
+| kernel | optimised kernels that may be chosen, before the reference kernel, which every operator has, or `body`: it runs as the nodes it expands to (Gradient as the backward nodes of the part it names) |
 | cost | how FLOPs are counted: `formula`, or `body`: those of the nodes it expands to |
 
 ## Costs
@@ -55,7 +55,8 @@ def facts(program: str) -> list[dict]:
 
 
 def line(op: dict) -> str:
-    short = {"through its body": "body", "by its body": "body", "of its body": "body", "of its iterations": "its iterations", "runs its bodies": "runs its bodies", "kernel": ""}
+    short = {"through its body": "body", "by its body": "body", "of its body": "body", "of its iterations": "its iterations", "runs its bodies": "runs its bodies", "kernel": "",
+             "as backward nodes": "backward nodes", "through backward nodes": "backward nodes", "of backward nodes": "backward nodes"}
     gradient = op["gradient"].removeprefix("none: ") if op["gradient"].startswith("none") else short.get(op["gradient"], op["gradient"])
     kernel = ", ".join(f"`{name}`" for name in op["kernels"]) or short[op["run"]]
     return f"| {op['name']} | {', '.join(map(str, op['versions']))} | {op['types']} | {gradient} | {kernel} | {short.get(op['cost'], op['cost'])} |"

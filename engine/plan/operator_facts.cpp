@@ -76,16 +76,22 @@ std::string gradientText(const GradientRule& gradient) {
     return gradient.rule() ? "rule" : fmt::format("none: {}", gradient.reason());
 }
 
-OperatorFacts factsOf(const OpDef& op) {
+/// What the schemas tell of the versions until `since`.
+OperatorFacts factsOf(std::string_view name, std::string_view domain, std::int64_t since) {
     OperatorFacts facts;
-    facts.name = op.name;
-    facts.domain = op.domain;
-    facts.versions = schemaVersions(op.name, op.domain);
-    std::erase_if(facts.versions, [&](std::int64_t version) { return version > op.since; });
-    if (const OperatorSchema* schema = findSchema(op.name, op.domain, op.since)) {
+    facts.name = name;
+    facts.domain = domain;
+    facts.versions = schemaVersions(name, domain);
+    std::erase_if(facts.versions, [&](std::int64_t version) { return version > since; });
+    if (const OperatorSchema* schema = findSchema(name, domain, since)) {
         const FormalParameter* first = !schema->inputs.empty() ? &schema->inputs.front() : schema->outputs.empty() ? nullptr : &schema->outputs.front();
         facts.types = first ? shortTypes(first->types) : "";
     }
+    return facts;
+}
+
+OperatorFacts factsOf(const OpDef& op) {
+    OperatorFacts facts = factsOf(op.name, op.domain, op.since);
     facts.run = op.run.expands() ? "by its body" : op.run.isControlFlow() ? "runs its bodies" : "kernel";
     facts.gradient = gradientText(op.gradient);
     for (const Kernel* kernel : allKernels()) {
@@ -97,9 +103,20 @@ OperatorFacts factsOf(const OpDef& op) {
     return facts;
 }
 
+/// The one operator without a row: it is gone before anything runs (engine/passes/legalize/gradient_nodes.h).
+OperatorFacts gradientFacts() {
+    OperatorFacts facts = factsOf("Gradient", "ai.onnx.preview.training", 1);
+    facts.run = "as backward nodes";
+    facts.gradient = "through backward nodes";
+    facts.cost = "of backward nodes";
+    return facts;
+}
+
 } // namespace
 
 std::optional<OperatorFacts> operatorFacts(std::string_view opType, std::string_view domain) {
+    if (OperatorFacts gradient = gradientFacts(); gradient.name == opType && gradient.domain == domain)
+        return gradient;
     const OpDef* op = findOp(opType, domain);
     return op ? std::optional(factsOf(*op)) : std::nullopt;
 }
@@ -108,6 +125,7 @@ std::vector<OperatorFacts> allOperatorFacts() {
     std::vector<OperatorFacts> all;
     for (const OpDef* op : allOps())
         all.push_back(factsOf(*op));
+    all.push_back(gradientFacts());
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return std::tie(a.domain, a.name) < std::tie(b.domain, b.name); });
     return all;
 }

@@ -13,7 +13,7 @@ struct OperatorFacts {
     std::string name, domain;
     std::vector<std::int64_t> versions; ///< of the standard, ascending; all of them are lifted to the last one to run
     std::string types;                  ///< what its first input (else its output) may be, short: `float int bool string`
-    std::string run;                    ///< `kernel`, `by its body`, `runs its bodies`
+    std::string run;                    ///< `kernel`, `by its body`, `runs its bodies`, `as backward nodes` (Gradient)
     std::string gradient;               ///< `rule`, `through its body`, `none: its result is an index`
     std::vector<std::string> kernels;   ///< optimised ones that may be chosen; the reference is always there
     std::string cost;                   ///< `formula`, `of its body`, `of its iterations`

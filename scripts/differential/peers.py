@@ -26,6 +26,7 @@ class Outcome:
 def run_onnxruntime(case):
     import onnxruntime
 
+    onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

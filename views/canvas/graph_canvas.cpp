@@ -17,6 +17,7 @@ namespace {
 constexpr int kLowestLevel = -48; // 1 : 4096, a scene of three million units in a window
 constexpr int kHighestLevel = 8; // 400 %
 constexpr double kFitMargin = 28;
+constexpr double kClearance = 12; // between a node and what floats over the picture
 constexpr int kAnimationMs = 150;
 constexpr std::size_t kMostAnimated = 2000;
 
@@ -349,20 +350,26 @@ void GraphCanvas::focusSelection() {
 void GraphCanvas::ensureVisible(int node) {
     if (!inScene(scene(), node))
         return;
-    const QRectF r = widgetRect(scene().nodes[node].box);
+    const Box& box = scene().nodes[node].box;
+    const QRectF r = widgetRect(box);
     const QRectF safe = QRectF(rect()).adjusted(40, 40, -40, -40);
-    if (safe.contains(r))
-        return;
+    const QPointF before = m_centre;
     // Far away it is centred; at the edge the picture moves as little as possible.
-    if (!QRectF(rect()).adjusted(-width(), -height(), width(), height()).intersects(r) || r.width() > safe.width()
-        || r.height() > safe.height())
-        m_centre = {scene().nodes[node].box.centre().x, scene().nodes[node].box.centre().y};
+    if (!QRectF(rect()).adjusted(-width(), -height(), width(), height()).intersects(r) || r.width() > safe.width() || r.height() > safe.height())
+        m_centre = {box.centre().x, box.centre().y};
     else {
         const double dx = r.left() < safe.left() ? r.left() - safe.left() : std::max(0.0, r.right() - safe.right());
         const double dy = r.top() < safe.top() ? r.top() - safe.top() : std::max(0.0, r.bottom() - safe.bottom());
         m_centre += QPointF(dx, dy) / zoom();
     }
-    changed();
+    // From under what floats at the right, where there is room beside it.
+    for (const QRectF& cover : {legendFrame(), minimapPicture().isEmpty() ? QRectF() : minimapFrame()}) {
+        const QRectF now = widgetRect(box);
+        if (now.intersects(cover) && now.width() < cover.left() - safe.left())
+            m_centre.rx() += (now.right() - cover.left() + kClearance) / zoom();
+    }
+    if (m_centre != before)
+        changed();
 }
 
 void GraphCanvas::resizeEvent(QResizeEvent* event) {

@@ -153,6 +153,7 @@ private:
     void paintLegend(QPainter& painter) const;
     void paintMinimap(QPainter& painter) const;
     NodeMarks marksOf(int node) const;
+    QRectF legendFrame() const; ///< empty when there is none to show
     QRectF minimapFrame() const;
     QRectF minimapPicture() const; ///< empty when there is none to show
 

@@ -16,6 +16,7 @@ namespace {
 constexpr double kOverlayMargin = 12;
 constexpr double kMinimapWidth = 184;
 constexpr double kMinimapHeight = 184;
+constexpr double kLegendPad = 10, kLegendBar = 7;
 
 bool has(const std::vector<int>& nodes, int node) {
     return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
@@ -239,23 +240,29 @@ void GraphCanvas::paintAnimation(QPainter& painter) const {
     painter.restore();
 }
 
-void GraphCanvas::paintLegend(QPainter& painter) const {
+QRectF GraphCanvas::legendFrame() const {
     if (!m_legend || scene().overlayRamp == OverlayRamp::None)
+        return {};
+    const Fonts fonts = Fonts::from(font());
+    const QFontMetricsF strong(fonts.strong), mono(fonts.cardMono);
+    const double ends = mono.horizontalAdvance(QString::fromStdString(scene().overlayLow + "   " + scene().overlayHigh));
+    const double wanted = std::max(strong.horizontalAdvance(QString::fromStdString(scene().overlayTitle)), ends) + 2 * kLegendPad + 2;
+    const double wide = std::clamp<double>(wanted, kMinimapWidth, std::max<double>(kMinimapWidth, width() / 2.0));
+    return {width() - wide - kOverlayMargin, kOverlayMargin, wide, strong.height() + kLegendBar + mono.height() + 2 * kLegendPad + 10};
+}
+
+void GraphCanvas::paintLegend(QPainter& painter) const {
+    const QRectF frame = legendFrame();
+    if (frame.isEmpty())
         return;
     const Theme& t = m_theme.theme();
     const Fonts fonts = Fonts::from(font());
     const QFontMetricsF strong(fonts.strong), mono(fonts.cardMono);
-    const double pad = 10, bar = 7;
-    const double ends = mono.horizontalAdvance(QString::fromStdString(scene().overlayLow + "   " + scene().overlayHigh));
-    const double wanted = std::max(strong.horizontalAdvance(QString::fromStdString(scene().overlayTitle)), ends) + 2 * pad + 2;
-    const double wide = std::clamp<double>(wanted, kMinimapWidth, std::max<double>(kMinimapWidth, width() / 2.0));
-    const QRectF frame(width() - wide - kOverlayMargin, kOverlayMargin, wide,
-        strong.height() + bar + mono.height() + 2 * pad + 10);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(t.border, 1));
     painter.setBrush(t.dock);
     painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-    const QRectF in = frame.adjusted(pad, pad, -pad, -pad);
+    const QRectF in = frame.adjusted(kLegendPad, kLegendPad, -kLegendPad, -kLegendPad);
     painter.setFont(fonts.strong);
     painter.setPen(t.text);
     painter.drawText(QPointF(in.left(), in.top() + strong.ascent()),
@@ -265,11 +272,11 @@ void GraphCanvas::paintLegend(QPainter& painter) const {
     for (std::size_t i = 0; i < ramp.size(); ++i) {
         const double left = std::round(in.left() + in.width() * static_cast<double>(i) / 9);
         const double right = std::round(in.left() + in.width() * static_cast<double>(i + 1) / 9);
-        painter.fillRect(QRectF(left, std::round(top), right - left, bar), ramp[i]);
+        painter.fillRect(QRectF(left, std::round(top), right - left, kLegendBar), ramp[i]);
     }
     painter.setFont(fonts.cardMono);
     painter.setPen(t.muted);
-    const double baseline = top + bar + 5 + mono.ascent();
+    const double baseline = top + kLegendBar + 5 + mono.ascent();
     const QString high = elided(scene().overlayHigh, mono, in.width() / 2 + 8, Qt::ElideRight);
     painter.drawText(QPointF(in.left(), baseline), elided(scene().overlayLow, mono, in.width() - mono.horizontalAdvance(high) - 6, Qt::ElideRight));
     painter.drawText(QPointF(in.right() - mono.horizontalAdvance(high), baseline), high);

@@ -48,6 +48,7 @@ private Q_SLOTS:
     void edgeClickIsReported();
     void sceneChangeKeepsSelectionAndAnchor();
     void currentStepIsFollowed();
+    void currentStepComesFromUnderTheMinimap();
     void farViewShowsKindColours();
     void dimmingQuietensTheRest();
     void minimapMovesTheView();
@@ -257,6 +258,32 @@ void TestGraphCanvas::currentStepIsFollowed() {
     const QImage image = picture();
     QVERIFY(hasColour(image, r, m_theme->theme().stepBg));
     QVERIFY(hasColour(image, {r.left() - 12, r.top(), 10, r.height()}, m_theme->theme().step));
+}
+
+void TestGraphCanvas::currentStepComesFromUnderTheMinimap() {
+    GraphScene s;
+    for (int i = 0; i < 60; ++i)
+        s.nodes.push_back(card("node", OperatorKind::Activation, "Relu", "", "", "", -1, -1));
+    place(s);
+    show(std::move(s), {900, 700});
+    QTest::keyClick(m_canvas.get(), Qt::Key_0);
+    m_canvas->ensureVisible(30);
+    const QPoint corner(m_canvas->width() - 110, m_canvas->height() - 110); // the middle of the minimap
+    const QPoint grip = m_canvas->widgetRect(scene().nodes[30].box).center().toPoint() - QPoint(0, 60); // beside the nodes
+    const QPoint by = corner - m_canvas->widgetRect(scene().nodes[30].box).center().toPoint();
+    QTest::mousePress(m_canvas.get(), Qt::LeftButton, {}, grip);
+    QTest::mouseMove(m_canvas.get(), grip + by / 2);
+    QTest::mouseMove(m_canvas.get(), grip + by);
+    QTest::mouseRelease(m_canvas.get(), Qt::LeftButton, {}, grip + by);
+    const QRectF under = m_canvas->widgetRect(scene().nodes[30].box);
+    QVERIFY(under.contains(corner));
+    m_canvas->setCurrentStep(30);
+    const QRectF r = m_canvas->widgetRect(scene().nodes[30].box);
+    const QImage image = picture();
+    for (const QPointF& at : {r.topLeft(), r.topRight() - QPointF(20, 0), r.bottomLeft() - QPointF(0, 12), r.bottomRight() - QPointF(20, 12)})
+        QVERIFY(hasColour(image, QRectF(at, QSizeF(20, 12)), m_theme->theme().stepBg));
+    QVERIFY(std::fabs(r.top() - under.top()) < 1); // sideways only
+    m_canvas->setCurrentStep(-1);
 }
 
 void TestGraphCanvas::farViewShowsKindColours() {

@@ -33,16 +33,19 @@ Of every node the program tells FLOPs, bytes read, bytes written and parameters,
 - A multiply-add counts two FLOPs, of whole numbers too where they stand for weights and activations (MatMulInteger, ConvInteger, QLinearConv, QLinearMatMul).
 - A function of one element counts one, whatever it is: a sum, an exponent, Erf, Gelu, a comparison of floats. Quantizing and dequantizing count two.
 - Arithmetic among whole numbers and truth values (shapes, indices, masks) counts nothing; neither does moving, choosing or looking up elements.
-- Reductions and poolings count one for every element that goes into a result, two where it is squared, made absolute or raised to e first. Softmax counts 5 an
-  element, normalisations 8, RMSNormalization 4, BatchNormalization 4 outside training.
+- Reductions and poolings count one for every element that goes into a result, two where it is squared, made absolute or raised to e first; poolings of whole
+  numbers too, reductions of them nothing. Updates that are added or compared when scattered count one. Softmax counts 5 an element, normalisations 8,
+  RMSNormalization 4, BatchNormalization 4 outside training.
 - A Fourier transform counts 5 n log2 n, half of it for real numbers. Det counts 2/3 n³. Where the work depends on the data, either the most is counted
   (NonMaxSuppression: all pairs of boxes) or it is said to be unknown (RoiAlign without a sampling ratio).
 - Every input is read once, every output written once. Reshape, Squeeze, Unsqueeze, Flatten, Identity and handles on sequences and optionals move nothing. Gather,
   Slice and their kin read as much as they choose; Shape, Size and EyeLike read nothing.
 - Functions, and operators whose cost is `body`: the FLOPs of the nodes inside, the bytes of the call's own inputs and outputs.
+- Strings have no size before running: costs of a node that reads or writes them are unknown.
 - If, Loop and Scan: FLOPs and bytes of the body times the number of iterations, when condition and trip count are constants or shapes; else unknown. The nodes
   inside are told for one iteration.
-- Parameters are the numbers of float weights that are no scalars; for ai.onnx.ml those of the float attributes. A model's total counts a shared weight once.
+- Parameters are the numbers of weights that are no scalars: floats, and whole numbers of at most 8 bits, as they are stored (MatMulNBits packs two of 4 bits in
+  one). For ai.onnx.ml they are the float attributes. A model's total counts a shared weight once, and a function's only where it is called.
 """
 
 

@@ -36,7 +36,7 @@ struct NodeShapes {
     std::vector<std::optional<Shape>> inputs, outputs;
     std::vector<DType> inputTypes, outputTypes;
     std::vector<TensorPtr> constants;
-    bool known = true;
+    bool known = true, outputsKnown = true;
 };
 
 class Counter {
@@ -56,10 +56,6 @@ public:
         });
         m_total.flops = all.flops;
         countParameters(m_graph);
-        for (const auto& [key, function] : m_graph.functions()) {
-            if (function && function->body)
-                countParameters(*function->body);
-        }
     }
 
 private:
@@ -84,64 +80,65 @@ private:
 
     // ---- parameters ----
 
-    static std::int64_t learned(const TensorPtr& constant) {
-        return constant && isFloat(constant->dtype()) && constant->rank() > 0 ? constant->elementCount() : 0;
-    }
-    /// ai.onnx.ml keeps what was learned in float attributes.
-    static std::int64_t learnedAttributes(const Node& node) {
-        if (node.domain != "ai.onnx.ml" || node.opType == "LabelEncoder")
-            return 0;
-        std::int64_t count = 0;
-        for (const Attribute& a : node.attributes) {
-            if (const auto* floats = std::get_if<std::vector<float>>(&a.value); floats && !a.name.starts_with("class"))
-                count += static_cast<std::int64_t>(floats->size());
-            else if (const auto* tensor = std::get_if<TensorPtr>(&a.value))
-                count = saturatedSum(count, learned(*tensor));
+    struct Parameters {
+        std::int64_t numbers = 0, bytes = 0;
+        void add(std::int64_t count, std::int64_t size) {
+            numbers = saturatedSum(numbers, count);
+            bytes = saturatedSum(bytes, size);
         }
-        return count;
-    }
-    /// Of a Constant node: the tensor, or the numbers of `value_floats`.
-    static void addConstant(const Node& node, std::int64_t& numbers, std::int64_t& bytes) {
-        if (!node.is("Constant"))
+    };
+
+    /// Floats, and the whole numbers of at most 8 bits that quantized weights are.
+    static void addLearned(const TensorPtr& constant, Parameters& out) {
+        if (!constant || constant->rank() == 0)
             return;
-        if (const TensorPtr tensor = node.tensorAttribute("value"); learned(tensor) > 0) {
-            numbers = saturatedSum(numbers, learned(tensor));
-            bytes = saturatedSum(bytes, tensor->bytes());
-        }
-        const auto floats = static_cast<std::int64_t>(node.floatsAttribute("value_floats").size());
-        numbers = saturatedSum(numbers, floats);
-        bytes = saturatedSum(bytes, 4 * floats);
+        const bool quantized = isInteger(constant->dtype()) && bitWidth(constant->dtype()) <= 8;
+        if (isFloat(constant->dtype()) || quantized)
+            out.add(constant->elementCount(), constant->bytes());
     }
-    void addParameters(std::int64_t numbers, std::int64_t bytes) {
-        m_total.parameters = saturatedSum(m_total.parameters, numbers);
-        m_total.parameterBytes = saturatedSum(m_total.parameterBytes, bytes);
+    /// ai.onnx.ml keeps what was learned in float attributes; a Constant has a tensor, the numbers of `value_floats`, or a sparse tensor.
+    static void addAttributes(const Node& node, Parameters& out) {
+        const bool ml = node.domain == "ai.onnx.ml" && node.opType != "LabelEncoder";
+        if (!ml && !node.is("Constant"))
+            return;
+        for (const Attribute& a : node.attributes) {
+            if (const auto* floats = std::get_if<std::vector<float>>(&a.value))
+                out.add(static_cast<std::int64_t>(floats->size()), 4 * static_cast<std::int64_t>(floats->size()));
+            else if (const auto* tensor = std::get_if<TensorPtr>(&a.value); tensor && *tensor && (!ml || isFloat((*tensor)->dtype()))) // modes of nodes are uint8
+                addLearned(*tensor, out);
+            else if (const auto* sparse = std::get_if<SparseTensorPtr>(&a.value); sparse && *sparse)
+                addLearned((*sparse)->values, out);
+        }
     }
     void countParameters(const Graph& graph) {
-        graph.forEachValue([&](const Value& value) {
-            if (const TensorPtr constant = graph.constant(value.id); learned(constant) > 0)
-                addParameters(constant->elementCount(), constant->bytes());
-        });
+        Parameters all;
+        graph.forEachValue([&](const Value& value) { addLearned(value.constant, all); }); // defaults of inputs too
         graph.forEachNode([&](const Node& node) {
-            std::int64_t numbers = 0, bytes = 0;
-            addConstant(node, numbers, bytes);
-            addParameters(numbers, bytes);
-            addParameters(learnedAttributes(node), 4 * learnedAttributes(node));
+            addAttributes(node, all);
             for (const auto& [name, body] : node.bodies())
                 countParameters(*body);
+            const Function* function = m_graph.function(node);
+            if (function && function->body && m_counted.insert(function).second)
+                countParameters(*function->body);
         });
+        m_total.parameters = saturatedSum(m_total.parameters, all.numbers);
+        m_total.parameterBytes = saturatedSum(m_total.parameterBytes, all.bytes);
     }
     /// Of one node: its own inputs, and what stands in its bodies.
     std::int64_t nodeParameters(const Graph& graph, const Node& node) const {
-        std::int64_t numbers = learnedAttributes(node), unused = 0;
+        Parameters own;
+        if (!node.is("Constant"))
+            addAttributes(node, own);
         for (const auto* list : {&node.inputs, &node.captures}) {
             for (const ValueId id : *list) {
-                if (!id)
-                    continue;
-                numbers = saturatedSum(numbers, learned(graph.constant(id)));
-                if (const Node* producer = graph.producer(id))
-                    addConstant(*producer, numbers, unused);
+                const Value* value = id ? graph.value(id) : nullptr;
+                if (value)
+                    addLearned(value->constant, own);
+                if (const Node* producer = id ? graph.producer(id) : nullptr; producer && producer->is("Constant"))
+                    addAttributes(*producer, own);
             }
         }
+        std::int64_t numbers = own.numbers;
         for (const auto& [name, body] : node.bodies()) {
             body->forEachNode([&](const Node& inner) { numbers = saturatedSum(numbers, nodeParameters(*body, inner)); });
         }
@@ -163,7 +160,9 @@ private:
             if (shapes.back() && !checkShape(*shapes.back()))
                 shapes.back().reset(); // nothing has this size
             types.push_back(type.isTensor() ? type.elementType : DType::Undefined);
-            if (shapes.back())
+            if (shapes.back() && types.back() == DType::String)
+                known = false; // as long as its strings are
+            else if (shapes.back())
                 bytes = saturatedSum(bytes, storageBytes(types.back(), elementCount(*shapes.back())));
             else if (value && (type.isTensor() || type.kind == ValueType::Kind::Unknown))
                 known = false;
@@ -175,7 +174,7 @@ private:
         NodeCost cost;
         NodeShapes shapes;
         cost.bytesRead = gather(node.inputs, shapes.inputs, shapes.inputTypes, shapes.known);
-        cost.bytesWritten = gather(node.outputs, shapes.outputs, shapes.outputTypes, shapes.known);
+        cost.bytesWritten = gather(node.outputs, shapes.outputs, shapes.outputTypes, shapes.outputsKnown);
         for (const ValueId id : node.inputs)
             shapes.constants.push_back(id ? known(graph, id) : nullptr);
         const OpDef* op = m_graph.function(node) ? nullptr : findOp(node.opType, node.domain);
@@ -194,14 +193,15 @@ private:
 
     void countPlain(const Graph& graph, const Node& node, const OpDef* op, const NodeShapes& shapes, NodeCost& cost) {
         std::optional<std::int64_t> flops;
-        const bool handle = op && op->bytes == nothingMoves; // whatever the shapes
-        if (handle || (shapes.known && op && op->flops.function())) {
-            const CostInputs inputs{node, shapes.inputs, shapes.outputs, shapes.inputTypes, shapes.outputTypes, shapes.constants};
+        const bool known = shapes.known && shapes.outputsKnown;
+        const bool anyway = op && (op->bytes == nothingMoves || (op->bytes == readsNothing && shapes.outputsKnown));
+        if (anyway || (known && op && op->flops.function())) {
+            const CostInputs inputs{node, shapes.inputs, shapes.outputs, shapes.inputTypes, shapes.outputTypes, shapes.constants, graph.opset(node.domain)};
             if (const std::int64_t own = op->flops.function()(inputs); own != kUnknownFlops)
                 flops = own;
             if (op->bytes)
                 op->bytes(inputs, cost);
-        } else if (shapes.known && (!op || op->flops.countsBody())) {
+        } else if (known && (!op || op->flops.countsBody())) {
             flops = m_expanded.flops(graph, node, inputTypes(node), shapes.constants);
         }
         cost.known = flops.has_value();
@@ -239,6 +239,7 @@ private:
     ExpandedCosts& m_expanded;
     GraphCost& m_total;
     std::unordered_map<ValueId, TensorPtr> m_captured; ///< formal captures of bodies
+    std::unordered_set<const Function*> m_counted;     ///< whose parameters are in the total
 };
 
 std::shared_ptr<const GraphCost> costWith(const Graph& graph, const TypeMap& types, ExpandedCosts& expanded) {

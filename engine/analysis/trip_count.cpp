@@ -53,9 +53,9 @@ std::optional<Iterations> ofLoop(const Graph& graph, const KnownValueOf& known, 
     }
     const auto limit = knownNumber(graph, known, node.input(0));
     const auto again = goesOn(*body, known);
-    if (!limit || !again)
+    if (!again || (node.input(0) ? !limit : *again))
         return std::nullopt;
-    const std::int64_t trips = std::max<std::int64_t>(0, *limit);
+    const std::int64_t trips = limit ? std::max<std::int64_t>(0, *limit) : 1;
     return Iterations{body, *again ? trips : std::min<std::int64_t>(trips, 1)};
 }
 

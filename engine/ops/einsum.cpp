@@ -308,10 +308,11 @@ std::int64_t einsumFlops(const CostInputs& c) {
     const auto nest = loopNest(*equation, shapes);
     if (!nest)
         return 0;
-    std::int64_t steps = static_cast<std::int64_t>(shapes.size()); // one product less than operands, one sum
+    std::int64_t steps = 1;
     for (const Loop& loop : nest->loops)
         steps = saturatedProduct({steps, loop.size});
-    return steps;
+    const auto products = static_cast<std::int64_t>(shapes.size()) - 1, sums = steps > elementCount(nest->output) ? std::int64_t{1} : std::int64_t{0};
+    return touchesFloats(c) ? saturatedProduct({steps, products + sums}) : 0;
 }
 
 constexpr OpDef kEinsumOps[] = {

@@ -187,7 +187,7 @@ constexpr OpDef kOps[] = {
         .run = runBinary<IntegerTypes, [](auto a, auto b) { return a ^ b; }>, .gradient = kBits, .flops = elementwise<1>},
     {.name = "BitwiseNot", .since = 18, .source = "ONNX Operators.md, BitwiseNot-18", .run = runUnary<IntegerTypes, [](auto a) { return ~a; }>,
         .gradient = kBits, .flops = elementwise<1>},
-    {.name = "Where", .since = 16, .source = "ONNX Operators.md, Where-16", .run = runWhere, .gradient = gradWhere, .flops = elementwise<1>},
+    {.name = "Where", .since = 16, .source = "ONNX Operators.md, Where-16", .run = runWhere, .gradient = gradWhere, .flops = noFlops},
 };
 
 } // namespace

@@ -361,8 +361,11 @@ Result<GraphPtr> meanVarianceBody(const Node& node, std::int64_t opset, const st
     return std::make_shared<const Graph>(editor.finish());
 }
 
-/// In training the mean and variance are found too.
-std::int64_t batchNormalizationFlops(const CostInputs& c) { return c.node.intAttribute("training_mode", 0) != 0 ? perOutput<8>(c) : perOutput<4>(c); }
+/// In training the mean and variance are found too, and given out.
+std::int64_t batchNormalizationFlops(const CostInputs& c) {
+    const auto given = std::count_if(c.node.outputs.begin(), c.node.outputs.end(), [](ValueId id) { return static_cast<bool>(id); });
+    return given > 1 || c.node.intAttribute("training_mode", 0) != 0 ? perOutput<8>(c) : perOutput<4>(c);
+}
 
 /// A sum of `size` squares; alpha / size, bias, power and division.
 std::int64_t lrnFlops(const CostInputs& c) {

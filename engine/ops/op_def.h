@@ -129,6 +129,7 @@ struct CostInputs {
     std::span<const std::optional<Shape>> inputs, outputs;
     std::span<const DType> inputTypes, outputTypes;
     std::span<const TensorPtr> constants; ///< per input; null when not known before running
+    std::int64_t opset = 0;               ///< the node is of any version of its operator
 };
 /// What a CostFunction returns when it depends on more than is known.
 inline constexpr std::int64_t kUnknownFlops = -1;

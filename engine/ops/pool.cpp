@@ -243,9 +243,9 @@ Result<void> runMaxUnpool(const KernelContext& c) {
     });
 }
 
-std::int64_t poolFlops(const CostInputs& c) {
+template <int each> std::int64_t poolFlops(const CostInputs& c) {
     const auto kernel = c.node.intsAttribute("kernel_shape");
-    return checkShape(kernel) ? saturatedProduct({outputElements(c), elementCount(kernel)}) : 0;
+    return checkShape(kernel) ? saturatedProduct({each, outputElements(c), elementCount(kernel)}) : 0;
 }
 
 /// LpPool-1 and GlobalLpPool-1 have p as a float.
@@ -258,16 +258,16 @@ Result<void> upgradeNormOrder(UpgradeContext& c) {
 constexpr Upgrade kNormOrderUpgrades[] = {{1, upgradeNormOrder}};
 
 constexpr OpDef kPoolOps[] = {
-    {.name = "MaxPool", .since = 22, .source = "ONNX Operators.md, MaxPool-22", .run = runMaxPool, .gradient = gradMaxPool, .flops = poolFlops},
-    {.name = "AveragePool", .since = 22, .source = "ONNX Operators.md, AveragePool-22", .run = runAveragePool, .gradient = gradAveragePool, .flops = poolFlops},
-    {.name = "LpPool", .since = 22, .source = "ONNX Operators.md, LpPool-22", .run = runLpPool, .gradient = gradLpPool, .flops = poolFlops,
+    {.name = "MaxPool", .since = 22, .source = "ONNX Operators.md, MaxPool-22", .run = runMaxPool, .gradient = gradMaxPool, .flops = poolFlops<1>},
+    {.name = "AveragePool", .since = 22, .source = "ONNX Operators.md, AveragePool-22", .run = runAveragePool, .gradient = gradAveragePool, .flops = poolFlops<1>},
+    {.name = "LpPool", .since = 22, .source = "ONNX Operators.md, LpPool-22", .run = runLpPool, .gradient = gradLpPool, .flops = poolFlops<2>,
         .upgrades = kNormOrderUpgrades},
     {.name = "GlobalAveragePool", .since = 22, .source = "ONNX Operators.md, GlobalAveragePool-22", .run = runGlobalAveragePool,
         .gradient = gradGlobalAveragePool, .flops = perInput<1>},
     {.name = "GlobalMaxPool", .since = 22, .source = "ONNX Operators.md, GlobalMaxPool-22", .run = runGlobalMaxPool, .gradient = gradGlobalMaxPool,
         .flops = perInput<1>},
     {.name = "GlobalLpPool", .since = 22, .source = "ONNX Operators.md, GlobalLpPool-22", .run = runGlobalLpPool, .gradient = gradGlobalLpPool,
-        .flops = perInput<1>, .upgrades = kNormOrderUpgrades},
+        .flops = perInput<2>, .upgrades = kNormOrderUpgrades},
     {.name = "MaxUnpool", .since = 22, .source = "ONNX Operators.md, MaxUnpool-22", .run = runMaxUnpool, .gradient = gradMaxUnpool, .flops = noFlops},
 };
 

@@ -212,6 +212,8 @@ constexpr auto kDraws = "its result is a random draw that does not depend on the
 
 /// Outside training it is a copy; in training a draw and a product for every element.
 std::int64_t dropoutFlops(const CostInputs& c) {
+    if (c.opset < 7)
+        return c.node.intAttribute("is_test", 0) == 0 ? perOutput<2>(c) : 0;
     if (!hasInput(c, 2))
         return 0;
     const TensorPtr training = c.constants.size() > 2 ? c.constants[2] : nullptr;

@@ -303,31 +303,37 @@ Gradients gradProd(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return withAxes(n, b.mul(restored(b, n, dy[0]), back));
 }
 
+/// For every element that goes into a result; whole numbers and truth values count nothing. Nothing is summed where no axis is named and that means none.
+template <int each> std::int64_t reduced(const CostInputs& c) {
+    const bool nothing = c.node.intAttribute("noop_with_empty_axes", 0) != 0 && inputElements(c, 1) == 0;
+    return touchesFloats(c) ? perInput<each>(c) - (nothing ? perInput<1>(c) : 0) : 0;
+}
+
 Result<void> upgradeAxes(UpgradeContext& c) { return attributeToInput(c, "axes", 1); }
 constexpr Upgrade kSumUpgrades[] = {{12, upgradeAxes}};
 constexpr Upgrade kAxesUpgrades[] = {{17, upgradeAxes}};
 
 constexpr OpDef kOps[] = {
     {.name = "ReduceSum", .since = 13, .source = "ONNX Operators.md, ReduceSum-13", .run = runReduce<SumFold>, .gradient = gradSum,
-        .flops = perInput<1>, .upgrades = kSumUpgrades},
+        .flops = reduced<1>, .upgrades = kSumUpgrades},
     {.name = "ReduceMean", .since = 18, .source = "ONNX Operators.md, ReduceMean-18", .run = runReduce<MeanFold>, .gradient = gradMean,
-        .flops = perInput<1>, .upgrades = kAxesUpgrades},
+        .flops = reduced<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceMax", .since = 20, .source = "ONNX Operators.md, ReduceMax-20", .run = runExtreme<true>, .gradient = gradExtreme,
-        .flops = perInput<1>, .upgrades = kAxesUpgrades},
+        .flops = reduced<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceMin", .since = 20, .source = "ONNX Operators.md, ReduceMin-20", .run = runExtreme<false>, .gradient = gradExtreme,
-        .flops = perInput<1>, .upgrades = kAxesUpgrades},
+        .flops = reduced<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceProd", .since = 18, .source = "ONNX Operators.md, ReduceProd-18", .run = runReduce<ProdFold>, .gradient = gradProd,
-        .flops = perInput<1>, .upgrades = kAxesUpgrades},
+        .flops = reduced<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceL1", .since = 18, .source = "ONNX Operators.md, ReduceL1-18", .run = runReduce<L1Fold>, .gradient = gradL1,
-        .flops = perInput<2>, .upgrades = kAxesUpgrades},
+        .flops = reduced<2>, .upgrades = kAxesUpgrades},
     {.name = "ReduceL2", .since = 18, .source = "ONNX Operators.md, ReduceL2-18", .run = runReduce<L2Fold>, .gradient = gradL2,
-        .flops = perInput<2>, .upgrades = kAxesUpgrades},
+        .flops = reduced<2>, .upgrades = kAxesUpgrades},
     {.name = "ReduceSumSquare", .since = 18, .source = "ONNX Operators.md, ReduceSumSquare-18", .run = runReduce<SumSquareFold>,
-        .gradient = gradSumSquare, .flops = perInput<2>, .upgrades = kAxesUpgrades},
+        .gradient = gradSumSquare, .flops = reduced<2>, .upgrades = kAxesUpgrades},
     {.name = "ReduceLogSum", .since = 28, .source = "ONNX Operators.md, ReduceLogSum-28", .run = runReduce<LogSumFold>, .gradient = gradLogSum,
-        .flops = perInput<1>, .upgrades = kAxesUpgrades},
+        .flops = reduced<1>, .upgrades = kAxesUpgrades},
     {.name = "ReduceLogSumExp", .since = 28, .source = "ONNX Operators.md, ReduceLogSumExp-28", .run = runLogSumExp, .gradient = gradLogSumExp,
-        .flops = perInput<2>, .upgrades = kAxesUpgrades},
+        .flops = reduced<2>, .upgrades = kAxesUpgrades},
 };
 
 } // namespace

@@ -416,11 +416,11 @@ std::int64_t resizeFlops(const CostInputs& c) {
     const Shape *x = inputShape(c, 0), *y = outputShape(c, 0);
     if (!x || !y || x->size() != y->size() || mode == "nearest")
         return 0;
-    const bool antialias = c.node.intAttribute("antialias", 0) != 0;
+    const bool antialias = c.node.intAttribute("antialias", 0) != 0, crops = c.node.stringAttribute("coordinate_transformation_mode", "") == "tf_crop_and_resize";
     Shape now = *x;
     std::int64_t flops = 0;
     for (std::size_t axis = 0; axis < now.size(); ++axis) {
-        if (now[axis] == (*y)[axis])
+        if (now[axis] == (*y)[axis] && !crops)
             continue;
         std::int64_t neighbours = mode == "cubic" ? 4 : 2;
         if (antialias && now[axis] > (*y)[axis] && (*y)[axis] > 0)
@@ -438,7 +438,8 @@ constexpr OpDef kOps[] = {
     {.name = "Resize", .since = 19, .source = "ONNX Operators.md, Resize-19", .run = runResize, .gradient = gradResize, .flops = resizeFlops,
         .upgrades = kResizeUpgrades},
     {.name = "Upsample", .since = 10, .source = "ONNX Operators.md, Upsample-10", .run = runUpsample,
-        .gradient = notDifferentiable("it is lifted to Resize before differentiating"), .flops = resizeFlops, .upgrades = kUpsampleUpgrades},
+        .gradient = gradResize, // of what it is lifted to
+        .flops = resizeFlops, .upgrades = kUpsampleUpgrades},
 };
 
 } // namespace

@@ -241,12 +241,16 @@ Result<void> upgradeScatter(UpgradeContext& c) {
     changed.opType = "ScatterElements";
     return replaceWith(c, std::move(changed));
 }
+/// With a reduction, one for every update.
+std::int64_t scatterFlops(const CostInputs& c) {
+    return c.node.stringAttribute("reduction", "none") != "none" && touchesFloats(c) ? inputElements(c, 2) : 0;
+}
 constexpr Upgrade kScatterUpgrades[] = {{11, upgradeScatter}};
 
 constexpr OpDef kOps[] = {
     {.name = "ScatterElements", .since = 18, .source = "ONNX Operators.md, ScatterElements-18", .run = runScatterElements,
-        .gradient = gradScatterElements, .flops = noFlops},
-    {.name = "ScatterND", .since = 18, .source = "ONNX Operators.md, ScatterND-18", .run = runScatterND, .gradient = gradScatterND, .flops = noFlops},
+        .gradient = gradScatterElements, .flops = scatterFlops},
+    {.name = "ScatterND", .since = 18, .source = "ONNX Operators.md, ScatterND-18", .run = runScatterND, .gradient = gradScatterND, .flops = scatterFlops},
     {.name = "Scatter", .since = 11, .source = "ONNX Operators.md, Scatter-11", .run = runScatterElements, .gradient = gradScatterElements,
         .flops = noFlops, .upgrades = kScatterUpgrades},
     {.name = "TensorScatter", .since = 24, .source = "ONNX Operators.md, TensorScatter-24", .run = runTensorScatter, .gradient = gradTensorScatter,

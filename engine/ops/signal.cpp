@@ -393,7 +393,7 @@ std::int64_t dftFlops(const CostInputs& c) {
         return 0;
     const bool inverse = c.node.intAttribute("inverse", 0) != 0, oneSided = c.node.intAttribute("onesided", 0) != 0;
     const auto rank = static_cast<std::int64_t>(x->size());
-    const auto stated = c.node.attribute("axis") ? c.node.intAttribute("axis", 1) : knownNumber(c, 2, -2); // an attribute before version 20
+    const auto stated = c.opset < 20 ? c.node.intAttribute("axis", 1) : knownNumber(c, 2, -2);
     if (!stated || *stated < -rank || *stated >= rank)
         return kUnknownFlops;
     const auto axis = static_cast<std::size_t>(*stated < 0 ? *stated + rank : *stated);

@@ -108,8 +108,9 @@ std::int64_t treeFlops(const CostInputs& c) {
         trees.erase(std::unique(trees.begin(), trees.end()), trees.end());
     }
     const auto nodes = static_cast<std::int64_t>(c.node.intsAttribute("nodes_featureids").size()), count = static_cast<std::int64_t>(trees.size());
-    const auto depth = static_cast<std::int64_t>(std::ceil(std::log2(static_cast<double>(nodes / std::max<std::int64_t>(1, count)) + 1.0)));
-    return saturatedProduct({rows, count, depth + 1});
+    const auto levels = static_cast<std::int64_t>(std::ceil(std::log2(static_cast<double>(nodes / std::max<std::int64_t>(1, count)) + 1.0)));
+    const bool leavesApart = c.node.opType == "TreeEnsemble"; // elsewhere they are nodes too, of the last level
+    return saturatedProduct({rows, count, leavesApart ? levels + 1 : std::max<std::int64_t>(1, levels)});
 }
 
 constexpr auto kMl = "ai.onnx.ml";

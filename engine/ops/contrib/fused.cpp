@@ -118,8 +118,8 @@ ContribOutputs writeExpandDims(ContribBody& b) {
     return std::vector{b.op("Unsqueeze", {b.in(0), b.op("Reshape", {b.cast(b.in(1), DType::Int64), b.ints({1})})})};
 }
 
-template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name) {
-    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = throughBody(), .flops = flopsOfBody(), .body = contribBody<write>};
+template <ContribOutputs (*write)(ContribBody&)> constexpr OpDef row(std::string_view name, GradientRule gradient = throughBody()) {
+    return {.name = name, .domain = kDomain, .since = 1, .source = kSource, .run = expandBody(), .gradient = gradient, .flops = flopsOfBody(), .body = contribBody<write>};
 }
 
 constexpr OpDef kOps[] = {
@@ -128,7 +128,7 @@ constexpr OpDef kOps[] = {
     row<writeFusedMatMul>("FusedMatMul"),
     row<writeFusedMatMul>("TransposeMatMul"),
     row<writeDynamicPads>("ConvTransposeWithDynamicPads"),
-    row<writeNhwcMaxPool>("NhwcMaxPool"),
+    row<writeNhwcMaxPool>("NhwcMaxPool", notDifferentiable("its numbers are whole")),
     row<writeExpandDims>("ExpandDims"),
 };
 

@@ -174,7 +174,7 @@ constexpr OpDef kOps[] = {
     row<writeConcat>("QLinearConcat"),
     row<writeSoftmax>("QLinearSoftmax"),
     row<writeWhere>("QLinearWhere"),
-    row<writeQuantizeLinear>("QuantizeLinear", throughBody()),
+    row<writeQuantizeLinear>("QuantizeLinear"),
     row<writeDequantizeLinear>("DequantizeLinear", throughBody()),
     row<writeDynamicMatMul>("DynamicQuantizeMatMul", throughBody()),
     row<writeIntegerToFloat>("MatMulIntegerToFloat", throughBody()),

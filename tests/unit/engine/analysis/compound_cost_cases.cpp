@@ -22,6 +22,10 @@ constexpr CostCase kCases[] = {
         "g (float[3] x) => (y) <int64 m = {5}> { y = Loop (m, , x) <body = b (int64 i, bool on, float[3] v) => (bool again, float[3] w)"
         "{ s = ReduceSum <keepdims = 0> (v) z = Constant <value_float = 9.0> () again = Less (s, z) w = Mul (v, v) }> }",
         kUnknown},
+    {"loopThatStopsAtOnce",
+        "g (float[3] x) => (y) { y = Loop (, , x) <body = b (int64 i, bool on, float[3] v) => (bool again, float[3] w) <bool no = {0}>"
+        "{ again = Identity (no) w = Mul (v, v) }> }",
+        3, 24, 12},
     {"loopInLoop",
         "g (float[3] x) => (y) <int64 m = {5}, int64 k = {2}> { y = Loop (m, , x) <body = b (int64 i, bool on, float[3] v) => (bool again, float[3] w) {"
         "again = Identity (on) w = Loop (k, , v) <body = d (int64 j, bool go, float[3] p) => (bool more, float[3] q) { more = Identity (go) q = Add (p, v) }> }> }",
@@ -66,8 +70,8 @@ constexpr CostCase kCases[] = {
         6 + 9 * 10, 8, 40},
     {"attention", "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,6] v) => (y) { y = Attention (q, k, v) }",
         // two roots and a quotient, q and k scaled, their product, a bias of zeros [3,5] added, the softmax, rows without any key looked for
-        // (a maximum, a comparison, a choice), the sum of the values
-        3 + (24 + 40) + 2 * (2 * 3 * 5) * 4 + 30 + 5 * 30 + (15 + 3 + 30) + 2 * (2 * 3 * 6) * 5, 4 * (24 + 40 + 60), 4 * 36},
+        // (a maximum, a comparison), the sum of the values
+        3 + (24 + 40) + 2 * (2 * 3 * 5) * 4 + 30 + 5 * 30 + (15 + 3) + 2 * (2 * 3 * 6) * 5, 4 * (24 + 40 + 60), 4 * 36},
 
     // ---- com.microsoft ----
     {"microsoftBiasGelu", "<ir_version: 10, opset_import: [\"\" : 28, \"com.microsoft\" : 1]> g (float[2,8] x, float[8] b) => (y) { y = com.microsoft.BiasGelu (x, b) }",
@@ -87,8 +91,8 @@ constexpr CostCase kCases[] = {
     {"microsoftGroupQueryAttention",
         "<ir_version: 10, opset_import: [\"\" : 28, \"com.microsoft\" : 1]> g (float[1,3,8] q, float[1,3,4] k, float[1,3,4] v, int32[1] l) => (y)"
         "<int32 t = {3}> { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, v, , , l, t) }",
-        // two heads of size 4, keys and values of one: scores, scale, mask, softmax, values
-        2 * (2 * 3 * 3) * 4 + 18 + 18 + 5 * 18 + 2 * (2 * 3 * 4) * 3, 4 * (24 + 12 + 12) + 4 + 4, 4 * 24},
+        // two heads of size 4, keys and values of one: scores, scale, softmax, values; the mask chooses
+        2 * (2 * 3 * 3) * 4 + 18 + 5 * 18 + 2 * (2 * 3 * 4) * 3, 4 * (24 + 12 + 12) + 4 + 4, 4 * 24},
     {"microsoftQLinearAdd",
         "<ir_version: 10, opset_import: [\"\" : 28, \"com.microsoft\" : 1]> g (uint8[6] a, float sa, uint8 za, uint8[6] b, float sb, uint8 zb, float sc, uint8 zc) => (y)"
         "{ y = com.microsoft.QLinearAdd (a, sa, za, b, sb, zb, sc, zc) }",
@@ -106,7 +110,12 @@ constexpr CostCase kCases[] = {
         "nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_modes = [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"],"
         "nodes_values = [1.0, 0.0, 0.0], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2],"
         "target_ids = [0, 0], target_weights = [1.0, 2.0]> (x) }",
-        5 * 1 * 3, 60, 20}, // depth log2(3 + 1) = 2, and one more
+        5 * (1 + 1), 60, 20},
+    {"treeEnsembleOfVersion5", // the same
+        "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 5]> g (float[5,3] x) => (float[5,1] y) { y = ai.onnx.ml.TreeEnsemble <n_targets = 1,"
+        "tree_roots = [0], nodes_featureids = [0], nodes_modes = uint8[1] {0}, nodes_splits = float[1] {1}, nodes_truenodeids = [0], nodes_trueleafs = [1],"
+        "nodes_falsenodeids = [1], nodes_falseleafs = [1], leaf_targetids = [0, 0], leaf_weights = float[2] {1, 2}> (x) }",
+        5 * (1 + 1), 60, 20},
     {"scaler", "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]> g (float[5,3] x) => (y) { y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x) }",
         2 * 15, 60, 60},
     {"momentum",

@@ -17,6 +17,8 @@ constexpr CostCase kCases[] = {
         2 * (3 * 4) * 5 + 3 * 4, 4 * (15 + 20 + 4), 4 * 12},
     {"einsum", "g (float[2,3,4] a, float[2,4,5] b) => (y) { y = Einsum <equation = \"bij,bjk->bik\"> (a, b) }",
         2 * (2 * 3 * 4 * 5), 4 * (24 + 40), 4 * 30},
+    {"einsumOfTransposing", "g (float[3,4] a) => (y) { y = Einsum <equation = \"ij->ji\"> (a) }", 0, 48, 48},
+    {"einsumOuter", "g (float[3] a, float[4] b) => (y) { y = Einsum <equation = \"i,j->ij\"> (a, b) }", 12, 28, 48},
     {"det", "g (float[2,6,6] x) => (y) { y = Det (x) }", 2 * (2 * 6 * 6 * 6) / 3, 4 * 72, 4 * 2}, // 2/3 n^3 a matrix
 
     // ---- convolutions: for every output the multiply-adds of one filter, and the bias ----
@@ -45,8 +47,12 @@ constexpr CostCase kCases[] = {
     {"maxPool", "g (float[1,2,6,6] x) => (y) { y = MaxPool <kernel_shape = [3, 3]> (x) }", (2 * 4 * 4) * 9, 4 * 72, 4 * 32},
     {"averagePoolOfStride2", "g (float[1,2,6,6] x) => (y) { y = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", (2 * 3 * 3) * 4, 4 * 72, 4 * 18},
     {"globalAveragePool", "g (float[1,2,6,6] x) => (y) { y = GlobalAveragePool (x) }", 72, 4 * 72, 4 * 2},
+    {"lpPool", "g (float[1,2,6,6] x) => (y) { y = LpPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", 2 * (2 * 3 * 3) * 4, 4 * 72, 4 * 18}, // power and sum
+    {"globalLpPool", "g (float[1,2,6,6] x) => (y) { y = GlobalLpPool (x) }", 2 * 72, 4 * 72, 4 * 2},
     {"reduceMean", "g (float[2,3,4] x) => (y) <int64[1] a = {1}> { y = ReduceMean (x, a) }", 24, 4 * 24 + 8, 4 * 8},
     {"reduceL2", "g (float[2,3,4] x) => (y) <int64[1] a = {2}> { y = ReduceL2 (x, a) }", 2 * 24, 4 * 24 + 8, 4 * 6}, // square and sum
+    {"reduceWholeNumbers", "g (int64[4] x) => (y) { y = ReduceSum <keepdims = 0> (x) }", 0, 32, 8},
+    {"reduceNoAxis", "g (float[4] x) => (y) { y = ReduceSum <noop_with_empty_axes = 1> (x) }", 0, 16, 16},
     {"argMax", "g (float[2,3,4] x) => (y) { y = ArgMax <axis = 1> (x) }", 24, 4 * 24, 8 * 8},
     {"topK", "g (float[4,10] x) => (v, i) <int64[1] k = {3}> { v, i = TopK (x, k) }", 40, 4 * 40 + 8, 4 * 12 + 8 * 12},
     {"cumSum", "g (float[4,10] x) => (y) <int64 a = {1}> { y = CumSum (x, a) }", 40, 4 * 40 + 8, 4 * 40},
@@ -59,6 +65,8 @@ constexpr CostCase kCases[] = {
     {"batchNormalizationInTraining",
         "g (float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (y, rm, rv) { y, rm, rv = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
         8 * 24, 4 * (24 + 12), 4 * (24 + 6)},
+    {"batchNormalizationInTrainingOf9", "<ir_version: 8, opset_import: [\"\" : 9]> g (float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) =>"
+        "(float[2,3,4] y, float[3] rm, float[3] rv) { y, rm, rv = BatchNormalization (x, s, b, m, v) }", 8 * 24, 4 * (24 + 12), 4 * (24 + 6)},
     {"lrn", "g (float[1,6,2,2] x) => (y) { y = LRN <size = 5> (x) }", (2 * 5 + 4) * 24, 4 * 24, 4 * 24},
 
     // ---- element by element: one each, whatever the function ----
@@ -73,6 +81,7 @@ constexpr CostCase kCases[] = {
     {"halfPrecision", "g (float16[6] x) => (y) { y = Relu (x) }", 6, 12, 12},
     {"dropoutOutsideTraining", "g (float[6] x) => (y) { y = Dropout (x) }", 0, 24, 24},
     {"dropoutInTraining", "g (float[6] x) => (y) <float r = {0.5}, bool t = {1}> { y = Dropout (x, r, t) }", 2 * 6, 24 + 4 + 1, 24},
+    {"dropoutInTrainingOf6", "<ir_version: 8, opset_import: [\"\" : 6]> g (float[6] x) => (float[6] y) { y = Dropout (x) }", 2 * 6, 24, 24},
     {"dropoutThatIsToldLate", "g (float[6] x, float r, bool t) => (y) { y = Dropout (x, r, t) }", kUnknown},
 
     // ---- recurrent: 10 rows (5 steps of 2) ----
@@ -107,6 +116,7 @@ constexpr CostCase kCases[] = {
     {"dftOfComplex", "g (float[3,8,2] x) => (y) { y = DFT (x) }", 3 * 5 * 8 * 3, 4 * 48, 4 * 48},
     {"dftOfRealOneSided", "g (float[3,8,1] x) => (y) <int64 a = {1}> { y = DFT <onesided = 1> (x, , a) }", 3 * 5 * 8 * 3 / 2, 4 * 24 + 8, 4 * (3 * 5 * 2)},
     {"dftOf17", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[4,2,2] x) => (y) { y = DFT <axis = 0> (x) }", 2 * 5 * 4 * 2, 4 * 16, 4 * 16},
+    {"dftOf17Default", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,8,4,2] x) => (y) { y = DFT (x) }", (2 * 4) * 5 * 8 * 3, 512, 512}, // along axis 1
     {"stft", "g (float[1,32,1] x) => (float[1,7,5,2] y) <int64 s = {4}, float[8] w = {1, 1, 1, 1, 1, 1, 1, 1}> { y = STFT (x, s, w) }",
         7 * (8 + 5 * 8 * 3 / 2), 4 * 32 + 8 + 32, 4 * 70}, // (32 - 8) / 4 + 1 frames
 
@@ -116,12 +126,16 @@ constexpr CostCase kCases[] = {
     {"gatherMoreThanThereIs", "g (float[2,2] x, int64[9] i) => (y) { y = Gather (x, i) }", 0, 4 * 4 + 72, 4 * 18},
     {"slice", "g (float[100,8] x) => (y) <int64[1] s = {0}, int64[1] e = {5}> { y = Slice (x, s, e) }", 0, 4 * 40 + 16, 4 * 40},
     {"scatterElements", "g (float[10,4] x, int64[2,4] i, float[2,4] u) => (y) { y = ScatterElements (x, i, u) }", 0, 4 * 40 + 64 + 32, 4 * 40},
+    {"scatterAdds", "g (float[10,4] x, int64[2,4] i, float[2,4] u) => (y) { y = ScatterElements <reduction = \"add\"> (x, i, u) }", 8, 4 * 40 + 64 + 32, 4 * 40},
     {"concat", "g (float[2,3] a, float[4,3] b) => (y) { y = Concat <axis = 0> (a, b) }", 0, 4 * 18, 4 * 18},
     {"expand", "g (float[1,3] x) => (y) <int64[2] s = {5, 3}> { y = Expand (x, s) }", 0, 12 + 16, 60},
     {"reshape", "g (float[2,6] x) => (y) <int64[2] s = {3, 4}> { y = Reshape (x, s) }"},
     {"reshapeOfUnknown", "g (float[N,6] x, int64[2] s) => (y) { y = Reshape (x, s) }"},
     {"viewsMoveNothing", "g (float[2,1,6] x) => (y) <int64[1] a = {1}> { s = Squeeze (x, a) i = Identity (s) u = Unsqueeze (i, a) y = Flatten (u) }"},
     {"shape", "g (float[2,3,4] x) => (y) { y = Shape (x) }", 0, 0, 24},
+    {"shapeOfUnknown", "g (float[N,3] x) => (y) { y = Shape (x) }", 0, 0, 16},
+    {"strings", "g (string[3,3] x) => (y) { y = Transpose (x) }", kUnknown},
+    {"where", "g (bool[4] c, float[4] x, float[4] z) => (y) { y = Where (c, x, z) }", 0, 4 + 32, 16},
     {"castLike", "g (float[6] x, double[50] t) => (y) { y = CastLike (x, t) }", 0, 24, 48},
     {"sequences", "g (float[2,3] a, float[4,3] b) => (y) { s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 0> (s) }", kUnknown},
     {"sequenceOfKnownResult", "g (float[2,3] a, float[4,3] b) => (float[6,3] y) { s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 0> (s) }", 0, 72, 72},

@@ -88,11 +88,30 @@ private slots:
         QCOMPARE(ofNodes, qint64{6 + 6 + 2}); // each node its own
     }
 
+    void parametersOfQuantizedModels() {
+        // int8 weights and their scales; axes and sizes are of 64 bits. The default of an input counts too, a function that nobody calls does not.
+        const auto graph = parseGraphText("<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]> g (float[1,4] x, float[2] d = {1, 2}) => (float[1,2] y)"
+                                          "<int8[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2] s = {1, 2}, int64[1] a = {0}>"
+                                          "{ f = DequantizeLinear <axis = 1> (w, s) m = MatMul (x, f) y = Add (m, d) }"
+                                          "<domain: \"my\", opset_import: [\"\" : 21]> h (a) => (c) { b = Constant <value = float[3] {1, 2, 3}> () c = Add (a, b) }");
+        QVERIFY2(graph, graph ? "" : graph.error().message().c_str());
+        const auto total = cost(*graph);
+        QCOMPARE(qint64{total->parameters}, qint64{8 + 2 + 2});
+        QCOMPARE(qint64{total->parameterBytes}, qint64{8 + 8 + 8});
+    }
+
     void learnedNumbersOfMlStandInAttributes() {
         const auto graph = parseGraphText("<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]> g (float[5,3] x) => (float[5,2] y)"
                                           "{ y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts = [1.0, 2.0], targets = 2> (x) }");
         QVERIFY2(graph, graph ? "" : graph.error().message().c_str());
         QCOMPARE(qint64{cost(*graph)->parameters}, qint64{6 + 2});
+        const auto tree = parseGraphText("<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 5]> g (double[5,3] x) => (double[5,1] y)"
+                                         "{ y = ai.onnx.ml.TreeEnsemble <n_targets = 1, tree_roots = [0], nodes_featureids = [0], nodes_modes = uint8[1] {0},"
+                                         "nodes_splits = double[1] {1}, nodes_truenodeids = [0], nodes_trueleafs = [1], nodes_falsenodeids = [1], nodes_falseleafs = [1],"
+                                         "leaf_targetids = [0, 0], leaf_weights = double[2] {1, 2}> (x) }");
+        QVERIFY2(tree, tree ? "" : tree.error().message().c_str());
+        QCOMPARE(qint64{cost(*tree)->parameters}, qint64{3});
+        QCOMPARE(qint64{cost(*tree)->parameterBytes}, qint64{3 * 8});
     }
 
     void hostileAttributesGiveNumbers() {

@@ -20,7 +20,7 @@ ValueId activation(Sheet& s, const RecurrentSpec& spec, const ActivationSpec& a,
     case Activation::Sigmoid: return s.op("Sigmoid", {x});
     case Activation::Affine: return s.add(s.mul(x, s.scalar(a.alpha)), s.scalar(a.beta));
     case Activation::LeakyRelu: return s.op("LeakyRelu", {x}, {alpha()});
-    case Activation::ThresholdedRelu: return s.op("ThresholdedRelu", {x}, {alpha()});
+    case Activation::ThresholdedRelu: return s.op("Where", {s.op("GreaterOrEqual", {x, s.scalar(a.alpha)}), x, s.scalar(0)}); // the operator's is x > alpha
     case Activation::ScaledTanh: return s.mul(s.op("Tanh", {s.mul(x, s.scalar(a.beta))}), s.scalar(a.alpha));
     case Activation::HardSigmoid: return s.op("HardSigmoid", {x}, {alpha(), {"beta", static_cast<float>(a.beta)}});
     case Activation::Elu: return s.op("Elu", {x}, {alpha()});

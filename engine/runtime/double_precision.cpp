@@ -7,6 +7,7 @@
 
 #include "engine/analysis/types.h"
 #include "engine/graph/graph_editor.h"
+#include "engine/ops/op_def.h"
 #include "engine/schema/schema.h"
 
 namespace nabla::engine {
@@ -39,6 +40,11 @@ Result<TensorPtr> widened(const TensorPtr& tensor) {
 
 bool allows(const FormalParameter& parameter, std::string_view type) {
     return std::find(parameter.types.begin(), parameter.types.end(), type) != parameter.types.end();
+}
+/// Runs as nodes that are widened when they are made, whatever types the operator itself may have.
+bool runsByBody(const Node& node) {
+    const OpDef* op = findOp(node.opType, node.domain);
+    return op && op->run.expands();
 }
 /// Takes float32 but not double.
 bool isSingleOnly(const FormalParameter* parameter) {
@@ -194,7 +200,7 @@ private:
         Node node = *m_editor.graph().node(id);
         const OperatorSchema* schema = findSchema(node.opType, node.domain, m_graph.opset(node.domain));
         bool changed = false;
-        for (std::size_t i = 0; schema && i < node.inputs.size(); ++i) {
+        for (std::size_t i = 0; schema && !runsByBody(node) && i < node.inputs.size(); ++i) {
             const FormalParameter* parameter = schema->input(i);
             if (!node.inputs[i] || !isSingleOnly(parameter) || !wasNarrow(node.inputs[i], *parameter))
                 continue;
@@ -208,7 +214,7 @@ private:
     void castOutputs(NodeId id) {
         const Node node = *m_editor.graph().node(id);
         const OperatorSchema* schema = findSchema(node.opType, node.domain, m_graph.opset(node.domain));
-        for (std::size_t k = 0; schema && k < node.outputs.size(); ++k) {
+        for (std::size_t k = 0; schema && !runsByBody(node) && k < node.outputs.size(); ++k) {
             const FormalParameter* parameter = schema->output(k);
             const ValueId made = node.outputs[k];
             if (!made || !isSingleOnly(parameter) || !wasNarrow(made, *parameter))

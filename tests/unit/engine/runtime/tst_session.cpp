@@ -164,6 +164,22 @@ private slots:
         QCOMPARE(outputs->at("y").tensor().data<double>()[0], 8388608.5);
     }
 
+    /// Also where the operator itself may be float32 at most, when it runs as other nodes.
+    void doubleIsDoubleInBodies() {
+        SessionOptions options = inMode(ExecutorMode::Compiled);
+        options.inDouble = true;
+        auto session
+            = Session::create(parsed(R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]> g (float[1] x) => (float[1] y) {
+            y = com.microsoft.QuickGelu<alpha = 1.0>(x)
+        })"),
+                options);
+        QVERIFY2(session, session ? "" : session.error().message().c_str());
+        const auto outputs = (*session)->run({{"x", Tensor::of<double>({1}, {1.0})}});
+        QVERIFY2(outputs, outputs ? "" : outputs.error().message().c_str());
+        QCOMPARE(outputs->at("y").tensor().dtype(), DType::Float64);
+        QVERIFY(std::fabs(outputs->at("y").tensor().data<double>()[0] - 1 / (1 + std::exp(-1.0))) < 1e-15);
+    }
+
     void memoryLimitIsKept() {
         SessionOptions options = inMode(ExecutorMode::Compiled);
         options.memoryLimitBytes = 1000;

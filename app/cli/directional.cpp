@@ -70,7 +70,7 @@ Result<void> addDirections(
             return usageError("{}: holds no direction of a value of this model", options.direction);
     }
     for (const auto& [name, direction] : given) {
-        const auto isIt = [&](ValueId value) { return forward.value(value)->name == name; };
+        const auto isIt = [&, &wanted = name](ValueId value) { return forward.value(value)->name == wanted; };
         if (std::none_of(made.wrt.begin(), made.wrt.end(), isIt))
             return usageError("{}: holds a direction of \"{}\", which is not differentiated by: name it in --wrt", options.direction, name);
     }

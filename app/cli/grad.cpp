@@ -41,7 +41,7 @@ Result<void> addCotangents(const GradVerbOptions& options, const Graph& forward,
     }
     for (const auto& [name, cotangent] : given) {
         const bool isUsed = std::any_of(joint.cotangentInput.begin(), joint.cotangentInput.end(),
-            [&](const auto& entry) { return joint.graph.value(entry.first)->name == name; });
+            [&, &wanted = name](const auto& entry) { return joint.graph.value(entry.first)->name == wanted; });
         if (!isUsed)
             return usageError("{}: holds a cotangent of \"{}\", which is not differentiated: name it in --of", options.cotangents, name);
     }

@@ -140,7 +140,8 @@ private:
         }
         std::int64_t numbers = own.numbers;
         for (const auto& [name, body] : node.bodies()) {
-            body->forEachNode([&](const Node& inner) { numbers = saturatedSum(numbers, nodeParameters(*body, inner)); });
+            const Graph& inside = *body;
+            inside.forEachNode([&](const Node& inner) { numbers = saturatedSum(numbers, nodeParameters(inside, inner)); });
         }
         return numbers;
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random cases of every operator in three programs: ours, onnxruntime (graph optimisation off), and the reference evaluator of ONNX.
+"""Random cases of every operator in three programs: ours (with the kernels that are chosen, and with the reference kernels alone), onnxruntime
+(graph optimisation off), and the reference evaluator of ONNX.
 
     scripts/differential.py --minutes 20 [--seed S] [--operator OP ...] [--report FILE.json] [--nablascope build/dev/bin/nablascope]
     scripts/differential.py --seed S --case INDEX            one case again, its folder kept
@@ -130,17 +131,21 @@ class Run:
 
     def compare(self, drawn):
         results = []
-        worker = threading.Thread(target=lambda: results.extend(run_ours(self.options.nablascope, drawn, self.folder / "batch")))
+        ours = lambda *options: run_ours(self.options.nablascope, drawn, self.folder / "batch", options)
+        worker = threading.Thread(target=lambda: results.extend(zip(ours(), ours("--reference"))))
         worker.start()
         others = [{p: self.peers.run(p, case) for p in (("ort",) if case.domain else ("ort", "ref"))} for case in drawn]
         worker.join()
         if len(results) != len(drawn):
             sys.exit("differential.py: our program gave no results")
-        for case, ours, peers in zip(drawn, results, others):
-            self.count(case, ours, peers)
+        for case, both, peers in zip(drawn, results, others):
+            self.count(case, both, peers)
 
-    def count(self, case, ours, peers):
-        verdict = judge(case, ours, peers, self.table)
+    def count(self, case, both, peers):
+        """`both`: ours with the kernels that are chosen, and with the reference kernels alone."""
+        verdict, reference = (judge(case, ours, peers, self.table) for ours in both)
+        if reference.word == "unexplained" and verdict.word != "unexplained":
+            verdict = Verdict(reference.word, "reference kernels: " + reference.text, reference.kind)
         self.counts[case.name][verdict.word] += 1
         if verdict.word == "not run":
             self.idle[case.name].add(verdict.text)

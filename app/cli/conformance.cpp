@@ -17,6 +17,7 @@ namespace {
 struct ConformanceOptions {
     std::vector<std::string> folders;
     std::string list, outputs;
+    bool reference = false;
 };
 
 struct NameList {
@@ -61,7 +62,8 @@ Result<void> conformance(const ConformanceOptions& options, Context& context) {
             const std::string key = folder.parent_path().filename().string() + "/" + folder.filename().string();
             if (list && !list->names.contains(key) && !list->names.contains(folder.filename().string()))
                 continue;
-            const CaseResult result = runConformanceCase(folder, list && (list->random.contains(key) || list->random.contains(folder.filename().string())), context.job, options.outputs);
+            const bool random = list && (list->random.contains(key) || list->random.contains(folder.filename().string()));
+            const CaseResult result = runConformanceCase(folder, {random, options.reference, context.job, options.outputs});
             ++counts[result.outcome];
             if (result.outcome == CaseResult::Outcome::Skipped)
                 ++skips[result.text];
@@ -95,6 +97,7 @@ void addConformance(::CLI::App& app, Context& context) {
     verb->add_option("DIR", options->folders, "folders of cases, searched at any depth")->required();
     verb->add_option("--list", options->list, "only the cases named in this file, one `kind/name` a line; `# random` compares form only");
     verb->add_option("--outputs", options->outputs, "write our outputs to DIR/CASE/SET/output_K.pb; cases without expected outputs need only run");
+    verb->add_flag("--reference", options->reference, "reference kernels only");
     verb->callback([options, &context] {
         if (auto result = conformance(*options, context); !result)
             context.fail(result.error());

@@ -85,26 +85,25 @@ struct CaseRun {
     fs::path folder;
     Graph graph; // legalized
     Tolerance tolerance;
-    bool shapesOnly;
-    JobControl job;
-    fs::path writeTo; ///< where our outputs go; empty = nowhere
+    const CaseOptions& wanted;
 
     Result<void> outputs(const fs::path& set) const {
         SessionOptions options;
+        options.optimisedKernels = !wanted.referenceKernels;
         NABLA_TRY(const auto session, Session::create(graph, options));
         NABLA_TRY(const NamedValues inputs, readValues(set, graph, Side::Inputs));
         NABLA_TRY(const NamedValues expected, readValues(set, graph, Side::Outputs));
-        if (expected.empty() && writeTo.empty())
+        if (expected.empty() && wanted.results.empty())
             return Error{ErrorKind::Check, fmt::format("{}: no output_K.pb to compare with", set.filename().string())};
-        NABLA_TRY(const NamedValues actual, session->run(inputs, job));
-        if (!writeTo.empty()) {
+        NABLA_TRY(const NamedValues actual, session->run(inputs, wanted.job));
+        if (!wanted.results.empty()) {
             std::vector<std::string> order;
             for (const ValueId id : graph.outputs())
                 order.push_back(graph.value(id)->name);
-            NABLA_CHECK(writeValues(writeTo / folder.filename() / set.filename(), actual, order));
+            NABLA_CHECK(writeValues(wanted.results / folder.filename() / set.filename(), actual, order));
         }
         for (const auto& [name, value] : expected) {
-            if (shapesOnly) {
+            if (wanted.shapesOnly) {
                 if (const std::string text = compareForm(value, actual.at(name)); !text.empty())
                     return Error{ErrorKind::Check, fmt::format("output \"{}\" {}", name, text)};
                 continue;
@@ -128,14 +127,14 @@ struct CaseRun {
             of.push_back(name);
         for (const auto& [name, value] : expected)
             wrt.push_back(name);
-        NABLA_TRY(const HistoryState state, differentiate(graph, of, wrt, GradOptions::Cotangents::Inputs, job));
+        NABLA_TRY(const HistoryState state, differentiate(graph, of, wrt, GradOptions::Cotangents::Inputs, wanted.job));
         SessionOptions options;
         options.inDouble = true;
         options.optimisedKernels = false;
         NABLA_TRY(const auto session, Session::create(state.graph, options));
         for (const auto& [output, extra] : state.joint->cotangentInput)
             inputs[state.graph.value(extra)->name] = cotangents.at(state.graph.value(output)->name);
-        NABLA_TRY(const NamedValues results, session->run(inputs, job));
+        NABLA_TRY(const NamedValues results, session->run(inputs, wanted.job));
         for (const ValueId id : state.joint->wrt) {
             const std::string& name = state.graph.value(id)->name;
             const RuntimeValue& actual = results.at(state.graph.value(state.joint->gradientOf.at(id))->name);
@@ -168,7 +167,7 @@ std::vector<fs::path> conformanceCases(const fs::path& folder) {
     return out;
 }
 
-CaseResult runConformanceCase(const fs::path& folder, bool shapesOnly, const JobControl& job, const fs::path& results) {
+CaseResult runConformanceCase(const fs::path& folder, const CaseOptions& options) {
     CaseResult out;
     out.name = folder.filename().string();
     const auto end = [&](CaseResult::Outcome outcome, std::string text) {
@@ -176,7 +175,7 @@ CaseResult runConformanceCase(const fs::path& folder, bool shapesOnly, const Job
         out.text = std::move(text);
         return out;
     };
-    const auto document = Document::open(folder / "model.onnx", job);
+    const auto document = Document::open(folder / "model.onnx", options.job);
     if (!document)
         return end(CaseResult::Outcome::Failed, document.error().message());
     const auto graph = legalized(document->imported()->graph);
@@ -184,7 +183,7 @@ CaseResult runConformanceCase(const fs::path& folder, bool shapesOnly, const Job
         return end(CaseResult::Outcome::Failed, graph.error().message());
     if (const auto missing = missingOperators(*graph); !missing.empty())
         return end(CaseResult::Outcome::Skipped, fmt::format("operator not there: {}", fmt::join(missing, ", ")));
-    const CaseRun run{folder, *graph, readTolerance(folder), shapesOnly, job, results};
+    const CaseRun run{folder, *graph, readTolerance(folder), options};
     const auto sets = dataSets(folder);
     if (sets.empty())
         return end(CaseResult::Outcome::Failed, "no test_data_set_K in the folder");

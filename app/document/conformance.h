@@ -20,10 +20,15 @@ struct CaseResult {
 /// Every folder at or below `folder` that holds a model.onnx, sorted.
 std::vector<std::filesystem::path> conformanceCases(const std::filesystem::path& folder);
 
+struct CaseOptions {
+    bool shapesOnly = false;       ///< the outputs are random draws
+    bool referenceKernels = false; ///< and no optimised ones
+    engine::JobControl job;
+    std::filesystem::path results; ///< our outputs of each set are written to <results>/<case>/<set>/output_K.pb, and a set without expected ones passes when it runs
+};
 /// Runs one case: each test_data_set_K's outputs, then its gradients (in double) when it has grad_output_J.pb or grad_input_J.pb.
-/// Tolerances: tol.json beside the model, else rtol 1e-3, atol 1e-7. `shapesOnly`: the case's outputs are random draws.
-/// With `results`, our outputs of each set are written to `results`/<case>/<set>/output_K.pb, and a set without expected outputs passes when it runs.
-CaseResult runConformanceCase(const std::filesystem::path& folder, bool shapesOnly, const engine::JobControl& job = {}, const std::filesystem::path& results = {});
+/// Tolerances: tol.json beside the model, else rtol 1e-3, atol 1e-7.
+CaseResult runConformanceCase(const std::filesystem::path& folder, const CaseOptions& options = {});
 
 /// Operators of the graph (bodies and functions too) that nothing here can run, as `domain.Op`; empty = all can.
 std::vector<std::string> missingOperators(const engine::Graph& graph);

@@ -21,7 +21,7 @@ def read_value(path, kind):
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 
-def run_ours(program, cases, folder):
+def run_ours(program, cases, folder, options=()):
     """One outcome per case."""
     shutil.rmtree(folder, ignore_errors=True)
     models, results = folder / "cases", folder / "results"
@@ -29,7 +29,7 @@ def run_ours(program, cases, folder):
         case.write(models / f"c{i:05}")
     report, why = [], ""
     try:
-        done = subprocess.run([program, "conformance", str(models), "--outputs", str(results), "--json"], capture_output=True, timeout=TIMEOUT_SECONDS)
+        done = subprocess.run([program, "conformance", str(models), "--outputs", str(results), "--json", *options], capture_output=True, timeout=TIMEOUT_SECONDS)
         why = f"ended with {done.returncode}: {done.stderr.decode(errors='replace')[-300:].strip()}"
         if done.returncode in (0, 1):
             report = json.loads(done.stdout)["cases"]
@@ -39,7 +39,7 @@ def run_ours(program, cases, folder):
         if len(cases) == 1:
             return [Outcome(refusal=why, crashed=True)]
         half = len(cases) // 2
-        return run_ours(program, cases[:half], folder) + run_ours(program, cases[half:], folder)
+        return run_ours(program, cases[:half], folder, options) + run_ours(program, cases[half:], folder, options)
     out = []
     for i, (case, row) in enumerate(zip(cases, report)):
         if row["outcome"] != "passed":

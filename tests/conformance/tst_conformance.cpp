@@ -46,7 +46,7 @@ std::string described(const CaseResult& result) {
 }
 
 /// Every way in which the cases below `root` differ from what is listed.
-std::vector<std::string> surprises(const fs::path& root, const std::optional<Lines>& wanted, std::size_t& ran) {
+std::vector<std::string> surprises(const fs::path& root, const std::optional<Lines>& wanted, bool reference, std::size_t& ran) {
     const Lines known = readLines(NABLA_KNOWN);
     std::vector<std::string> out;
     if (!known.readable)
@@ -58,7 +58,7 @@ std::vector<std::string> surprises(const fs::path& root, const std::optional<Lin
             continue;
         seen.insert(name);
         const bool random = wanted && wanted->notes.at(name).find("random") != std::string::npos;
-        const CaseResult result = nabla::app::runConformanceCase(folder, random);
+        const CaseResult result = nabla::app::runConformanceCase(folder, {.shapesOnly = random, .referenceKernels = reference, .job = {}, .results = {}});
         ++ran;
         const auto listed = known.notes.find(name);
         if (result.outcome == CaseResult::Outcome::Passed) {
@@ -96,13 +96,16 @@ private:
     void judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count);
 };
 
+/// With the kernels that are chosen, and with the reference kernels alone.
 void ConformanceTest::judge(const fs::path& root, const std::optional<Lines>& wanted, std::size_t count) {
-    std::size_t ran = 0;
-    const auto found = surprises(root, wanted, ran);
-    for (const std::string& text : found)
-        qWarning("%s", text.c_str());
-    QCOMPARE(found.size(), std::size_t(0));
-    QCOMPARE(ran, count);
+    for (const bool reference : {false, true}) {
+        std::size_t ran = 0;
+        const auto found = surprises(root, wanted, reference, ran);
+        for (const std::string& text : found)
+            qWarning("%s%s", reference ? "reference kernels: " : "", text.c_str());
+        QCOMPARE(found.size(), std::size_t(0));
+        QCOMPARE(ran, count);
+    }
 }
 
 /// Source of the values: the package onnx 1.23.2, by scripts/make_onnx_tests.py. 1,529 is the number of lines of the list.
@@ -142,8 +145,8 @@ void ConformanceTest::outputsAreWrittenWithoutExpectedOnes() {
     fs::create_directories(to / "test_data_set_0");
     fs::copy_file(from / "model.onnx", to / "model.onnx");
     fs::copy_file(from / "test_data_set_0/input_0.pb", to / "test_data_set_0/input_0.pb");
-    QVERIFY(nabla::app::runConformanceCase(to, false).outcome == CaseResult::Outcome::Failed);
-    const CaseResult written = nabla::app::runConformanceCase(to, false, {}, results);
+    QVERIFY(nabla::app::runConformanceCase(to).outcome == CaseResult::Outcome::Failed);
+    const CaseResult written = nabla::app::runConformanceCase(to, {.shapesOnly = false, .referenceKernels = false, .job = {}, .results = results});
     QVERIFY2(written.outcome == CaseResult::Outcome::Passed, written.text.c_str());
     QVERIFY(fs::exists(results / "case/test_data_set_0/output_0.pb"));
 }

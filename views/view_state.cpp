@@ -1,4 +1,4 @@
-// Which steps belong to the graph that is shown.
+// What is asked of the state in more than one view.
 #include "views/view_state.h"
 
 namespace nabla::views {
@@ -21,6 +21,12 @@ std::optional<ShownSteps> shownSteps(const ViewState& state) {
     out.position = out.level ? out.level->position : step.position;
     out.order = out.level ? out.level->order : step.order;
     return out;
+}
+
+const ValueStats* gradientStats(const ViewState& state, engine::ValueId value) {
+    const auto it = state.stats.find(value);
+    const bool there = it != state.stats.end() && it->second.count > 0 && state.types;
+    return there && engine::isDifferentiable(state.types->of(value).elementType) ? &it->second : nullptr;
 }
 
 } // namespace nabla::views

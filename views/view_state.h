@@ -160,6 +160,9 @@ struct ShownSteps {
 /// None: nothing is stepped through, or the shown body is not open. Valid as long as the state.
 std::optional<ShownSteps> shownSteps(const ViewState& state);
 
+/// Of a value of the backward pass; null while it is not computed, and of shapes and axes, which are no gradients.
+const ValueStats* gradientStats(const ViewState& state, engine::ValueId value);
+
 /// What is new since the state that a view was last given; views redo only that.
 struct Changes {
     bool graph = false, selection = false, step = false, values = false, plan = false, timeline = false, history = false, problems = false, gradient = false, training = false;

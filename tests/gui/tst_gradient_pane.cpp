@@ -122,10 +122,13 @@ private Q_SLOTS:
                 return;
             const views::SceneNode& shown = scene.nodes[static_cast<std::size_t>(card)];
             const engine::Tensor& made = state().values->at(node.output(0)).tensor();
+            const auto* model = qobject_cast<views::OutlineView*>(m_window->view("outline"))->model();
+            const std::string right = views::outlineRightText(state(), *model->item(model->indexOf(node.id)));
             if (made.dtype() != engine::DType::Float32) { // axes and sizes
-                QVERIFY(std::isnan(shown.overlay));
+                QVERIFY(std::isnan(shown.overlay) && right.empty());
                 return;
             }
+            QVERIFY(!right.empty());
             const std::string norm = views::formatNumber(normOf(made));
             QVERIFY2(shown.rightText == norm, (node.name + " " + shown.rightText + " " + norm).c_str());
             QVERIFY(!std::isnan(shown.overlay));

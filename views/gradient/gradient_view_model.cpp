@@ -176,8 +176,8 @@ void fillChecks(GradientModel& model, const Explanation& explanation) {
 void fillChain(GradientModel& model, const ViewState& state, ValueId value) {
     const auto rmsOf = [&](ValueId v) -> std::optional<double> {
         const auto back = state.gradientOf.find(v);
-        const auto it = back == state.gradientOf.end() ? state.stats.end() : state.stats.find(back->second);
-        return it == state.stats.end() ? std::nullopt : std::optional(it->second.rms());
+        const ValueStats* stats = back == state.gradientOf.end() ? nullptr : gradientStats(state, back->second);
+        return stats ? std::optional(stats->rms()) : std::nullopt;
     };
     struct Link {
         ValueId value;

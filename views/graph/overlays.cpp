@@ -81,12 +81,9 @@ Overlay nothing(const char* why) {
     return out;
 }
 
-/// Norm of a value of the backward pass; none while it is not computed, and of shapes and axes, which are no gradients.
 std::optional<double> normOf(const ViewState& state, ValueId value) {
-    const auto it = state.stats.find(value);
-    if (it == state.stats.end() || it->second.count == 0 || !state.types || !isDifferentiable(state.types->of(value).elementType))
-        return std::nullopt;
-    return it->second.l2;
+    const ValueStats* stats = gradientStats(state, value);
+    return stats ? std::optional(stats->l2) : std::nullopt;
 }
 
 void addEdge(Overlay& out, const LogRamp& ramp, ValueId value, double norm) { out.edges[value] = {ramp(norm), "\u2016g\u2016 " + formatNumber(norm)}; }

@@ -101,8 +101,8 @@ std::string outlineRightText(const ViewState& state, const OutlineItem& item) {
     if (!node)
         return {};
     if (node->gradientOf) {
-        const auto it = state.stats.find(node->output(0));
-        return it == state.stats.end() ? std::string() : formatNumber(it->second.rms());
+        const ValueStats* stats = gradientStats(state, node->output(0));
+        return stats ? formatNumber(stats->rms()) : std::string();
     }
     if (const auto it = state.medianNs.find(item.node); it != state.medianNs.end())
         return formatDurationNs(it->second);

@@ -1,7 +1,10 @@
 // operators: what runs here, in which versions, with which gradient and kernels.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
+#include "app/document/nearest.h"
 #include "engine/plan/operator_facts.h"
 
 namespace nabla::app::cli {
@@ -12,6 +15,11 @@ void addOperators(::CLI::App& app, Context& context) {
     verb->add_option("name", *name, "only operators of this name");
     verb->callback([&context, name] {
         nlohmann::json list = nlohmann::json::array();
+        std::vector<std::string> names;
+        for (const engine::OperatorFacts& each : engine::allOperatorFacts())
+            names.push_back(each.name);
+        if (!name->empty() && std::find(names.begin(), names.end(), *name) == names.end())
+            return context.fail(engine::usageError("no operator that runs here is called \"{}\"; near it: {}", *name, nearest(names, *name)));
         for (const engine::OperatorFacts& each : engine::allOperatorFacts()) {
             if (!name->empty() && each.name != *name)
                 continue;

@@ -65,7 +65,8 @@ Result<void> check(const RunOptions& options, const Graph& graph, const NamedVal
         if (!context.json && difference)
             context.print(fmt::format("{}: {} (largest difference {:.3g}, {:.3g} of the largest entry)", name, text.empty() ? "equal within tolerance" : text, difference->largest, difference->largestOfMax));
         if (!text.empty() && !first)
-            first = Error{ErrorKind::Check, fmt::format("output \"{}\" {}{}", name, difference ? "differs: " : "", text)};
+            first = Error{ErrorKind::Check, fmt::format("output \"{}\" {}{}{}", name, difference ? "differs: " : "", text,
+                difference && !options.ofMax && difference->largestOfMax <= options.rtol ? "; with --of-max, which measures by the largest entry, it is equal" : "")};
     }
     if (context.json)
         context.printJson(nlohmann::json{{"schema", 1}, {"equal", !first.has_value()}, {"outputs", report}, {"not_compared", others}});

@@ -164,6 +164,8 @@ Result<void> trainModel(const TrainVerbOptions& options, Context& context) {
         NABLA_CHECK(trainer->restore(state).in(options.resume));
         if (options.rate)
             trainer->setLearningRate(*options.rate);
+        if (trainer->stepsDone() >= steps)
+            context.say(fmt::format("nothing to do: the saved state is at step {}, and {} steps are wanted in all", trainer->stepsDone(), steps));
     }
     NABLA_TRY(const Curve curve, runSteps(options, *trainer, batches, steps, context));
     if (!options.output.empty()) {

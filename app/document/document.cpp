@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "app/document/judge.h"
+#include "app/document/nearest.h"
 #include "app/document/session_file.h"
 #include "engine/importers/importer.h"
 #include "profiler/store/file_kind.h"
@@ -90,34 +91,10 @@ std::vector<HistoryState> statesOf(const std::vector<PassRecord>& records) {
 
 namespace {
 
-std::size_t editDistance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j)
-        row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
-}
-
-std::string nearestNames(const Graph& graph, std::string_view name) {
-    std::vector<std::pair<std::size_t, std::string>> near;
-    graph.forEachValue([&](const Value& value) {
-        if (value.name.size() < 200 && near.size() < 5000)
-            near.emplace_back(editDistance(value.name, name.substr(0, 200)), value.name);
-    });
-    std::sort(near.begin(), near.end());
-    near.resize(std::min<std::size_t>(near.size(), 3));
+std::vector<std::string> namesOf(const Graph& graph) {
     std::vector<std::string> names;
-    for (const auto& [distance, each] : near)
-        names.push_back(fmt::format("\"{}\"", each));
-    return fmt::format("{}", fmt::join(names, ", "));
+    graph.forEachValue([&](const Value& value) { names.push_back(value.name); });
+    return names;
 }
 
 } // namespace
@@ -129,7 +106,7 @@ Result<std::vector<ValueId>> valuesByName(const Graph& graph, const std::vector<
     for (const std::string& each : names) {
         const auto it = byName.find(each);
         if (it == byName.end())
-            return usageError("no value is called \"{}\"; near it: {}", each, nearestNames(graph, each));
+            return usageError("no value is called \"{}\"; near it: {}", each, nearest(namesOf(graph), each));
         ids.push_back(it->second);
     }
     return ids;

@@ -285,8 +285,12 @@ void MainWindow::showState(const views::ViewState& state, const views::Changes& 
     }
     if (changes.training && state.training && state.training->steps.empty())
         m_views["gradient_flow"].first->raise();
-    if (changes.graph && changes.history) // another state; a backward pass is there to be explained
+    if (changes.graph && changes.history) { // another state; a backward pass is there to be explained
         m_views[state.gradientOf.empty() ? "inspector" : "gradient"].first->raise();
+        const auto shown = std::find_if(state.history.begin(), state.history.end(), [&](const views::HistoryEntry& each) { return each.id == state.currentState; });
+        if (shown != state.history.end() && shown->kind == views::HistoryEntry::Kind::Pass)
+            m_views["passes"].first->raise();
+    }
     updateActions();
 }
 

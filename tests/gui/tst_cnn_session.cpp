@@ -5,6 +5,7 @@
 #include <QSignalSpy>
 #include <QTableWidget>
 #include <QTemporaryDir>
+#include <QTextBrowser>
 #include <QWheelEvent>
 
 #include "engine/importers/values/npz.h"
@@ -92,6 +93,17 @@ private Q_SLOTS:
         QCOMPARE(state().graph.nodeCount(), std::size_t(36)); // sample_models/digits_cnn/README.md
         QVERIFY(m_window->graphPanel()->canvas()->scenePtr());
         QVERIFY2(m_window->errorText().isEmpty(), qPrintable(m_window->errorText()));
+    }
+
+    /// The standard writes Tensor<T>: angle brackets are no tags.
+    void inspectorShowsTheWholeDocumentation() {
+        engine::NodeId relu;
+        state().graph.forEachNode([&](const engine::Node& node) { relu = node.is("Relu") ? node.id : relu; });
+        QVERIFY(relu);
+        m_window->controller().select({relu, state().graph.node(relu)->output(0)});
+        settle();
+        const QString shown = inspector()->findChild<QTextBrowser*>()->toPlainText();
+        QVERIFY2(shown.contains("Tensor<T>") && shown.contains("elementwise"), qPrintable(shown));
     }
 
     void runGivesOnnxRuntimesValues() {

@@ -255,7 +255,7 @@ void InspectorView::show() {
     fillPairs(m_facts, m_model.facts);
     fitHeight(m_facts);
     m_facts->setVisible(!m_model.facts.empty());
-    m_documentation->setMarkdown(q(m_model.documentation));
+    m_documentation->document()->setMarkdown(q(m_model.documentation), QTextDocument::MarkdownFeatures(QTextDocument::MarkdownDialectGitHub) | QTextDocument::MarkdownNoHTML); // Tensor<T> is no tag
     showPorts();
     showValue();
 }

@@ -31,6 +31,8 @@ void NablaStyle::drawPrimitive(
     PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const {
     const Theme& t = m_source.theme();
     switch (element) {
+    case PE_IndicatorButtonDropDown:
+        return; // Fusion's is black on flat buttons; the arrow follows
     case PE_FrameFocusRect:
         drawFocusRing(painter, option->rect, 3);
         return;

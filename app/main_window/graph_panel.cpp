@@ -241,6 +241,7 @@ void GraphPanel::setState(const ViewState& state, const Changes& changes, const 
         m_gradientOffered = true;
         setOverlay(OverlayKind::Gradient);
     }
+    m_followStep = changes.step || (m_followStep && !changes.selection);
     refreshMarks();
     const auto steps = shownSteps(state);
     if (changes.step && steps && steps->last()) {
@@ -408,8 +409,9 @@ void GraphPanel::refreshMarks() {
     m_after->setSelection(selected, GraphCanvas::Follow::No);
     const auto steps = shownSteps(m_state);
     const int next = steps ? sceneNode(steps->next()) : -1;
-    m_after->setCurrentStep(next, next >= 0 ? GraphCanvas::Follow::Yes : GraphCanvas::Follow::No);
-    if (next >= 0 && m_after->zoom() < kReadableZoom) { // following blocks without names helps nobody
+    const bool follow = next >= 0 && m_followStep;
+    m_after->setCurrentStep(next, follow ? GraphCanvas::Follow::Yes : GraphCanvas::Follow::No);
+    if (follow && m_after->zoom() < kReadableZoom) { // following blocks without names helps nobody
         const Point at = m_afterView.scene.nodes[static_cast<std::size_t>(next)].box.centre();
         m_after->setView(QPointF(static_cast<qreal>(at.x), static_cast<qreal>(at.y)), kReadableLevel);
     }

@@ -91,7 +91,9 @@ private:
     QThreadPool m_pool;
     std::stop_source m_stop;
     std::uint32_t m_generation = 0;
-    bool m_building = false, m_gradientOffered = false, m_fitNext = false, m_again = false; ///< again: the overlay has newer numbers
+    bool m_building = false, m_gradientOffered = false, m_fitNext = false;
+    bool m_again = false;      ///< the overlay has newer numbers
+    bool m_followStep = false; ///< until something else is selected
     LayoutWorker* m_worker;
     std::uint32_t m_workerRequest = 0, m_workerGeneration = 0;
 };

@@ -100,6 +100,23 @@ private Q_SLOTS:
         QVERIFY2(backward >= 30 && compared >= 25, qPrintable(QString("%1 steps, %2 compared").arg(backward).arg(compared)));
     }
 
+    /// What is searched for stays in view, though the step is marked elsewhere and new numbers come to the overlay.
+    void searchLeavesTheStep() {
+        press(Qt::Key_F8, Qt::ShiftModifier);
+        press(Qt::Key_F, Qt::ControlModifier);
+        QTest::keyClicks(QApplication::focusWidget(), "MaxPool");
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+        settle();
+        QTest::qWait(500);
+        settle();
+        const auto* canvas = m_window->graphPanel()->canvas();
+        const engine::Node* found = state().graph.node(state().selection.node);
+        QVERIFY(found && found->is("MaxPool") && !found->gradientOf);
+        const views::Box& box = canvas->scenePtr()->scene().nodes[static_cast<std::size_t>(m_window->graphPanel()->sceneNode(found->id))].box;
+        QVERIFY(QRectF(canvas->rect()).contains(canvas->widgetRect(box)));
+        press(Qt::Key_F8);
+    }
+
     /// The overlay that came with the first backward step: the number on a card is the norm of its gradient, wider and stronger coloured edges carry
     /// more, and a layer's box shows the norm over all its weights' gradients, which is PyTorch's.
     void overlayShowsNormsOnTheGraph() {

@@ -6,6 +6,7 @@
 #include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
+#include "engine/ops/quantize_core.h"
 #include "engine/ops/upgrade_tools.h"
 
 namespace nabla::engine {
@@ -174,7 +175,7 @@ Result<void> runGridSample(const KernelContext& c) {
             double sum = 0;
             for (const auto& [offset, weight] : all)
                 sum += offset < 0 ? 0 : weight * x.asDouble(in + offset);
-            writeDouble(y.dtype(), y.mutableRaw(), out, sum);
+            writeDouble(y.dtype(), y.mutableRaw(), out, blendedTo(y.dtype(), sum));
         }
     }
     c.setOutput(0, std::move(y));

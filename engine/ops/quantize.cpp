@@ -21,7 +21,7 @@ double roundedTo(DType type, double value) {
 
 std::pair<double, double> integerRange(DType type) {
     const int bits = bitWidth(type);
-    const bool isSigned = type == DType::Int8 || type == DType::Int16 || type == DType::Int32 || type == DType::Int4 || type == DType::Int2;
+    const bool isSigned = type == DType::Int8 || type == DType::Int16 || type == DType::Int32 || type == DType::Int64 || type == DType::Int4 || type == DType::Int2;
     return isSigned ? std::pair{-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1} : std::pair{0.0, std::ldexp(1.0, bits) - 1};
 }
 
@@ -30,6 +30,8 @@ double quantizedTo(DType type, double value, double zeroPoint) {
     const double whole = std::nearbyint(value) + zeroPoint; // ties to even: the default rounding mode
     return std::isnan(whole) ? zeroPoint : std::clamp(whole, low, high);
 }
+
+double blendedTo(DType type, double value) { return isInteger(type) ? quantizedTo(type, value, 0) : value; }
 
 namespace {
 

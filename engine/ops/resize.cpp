@@ -7,6 +7,7 @@
 #include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
+#include "engine/ops/quantize_core.h"
 #include "engine/ops/upgrade_tools.h"
 
 namespace nabla::engine {
@@ -289,7 +290,7 @@ Result<void> resize(const KernelContext& c, const Tensor& x, const std::vector<A
                 }
             }
             for (std::int64_t i = 0; i < y.elementCount(); ++i)
-                writeDouble(type, y.mutableRaw(), i * step + part, work[static_cast<std::size_t>(i)]);
+                writeDouble(type, y.mutableRaw(), i * step + part, blendedTo(type, work[static_cast<std::size_t>(i)]));
         }
     }
     c.setOutput(0, std::move(y));

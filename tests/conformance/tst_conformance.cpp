@@ -153,7 +153,7 @@ void ConformanceTest::outputsAreWrittenWithoutExpectedOnes() {
 
 /// Source of the values: tests/data/differential/README.md names it for each case.
 void ConformanceTest::differentialCases() {
-    judge(NABLA_TEST_DATA "/differential", std::nullopt, 30);
+    judge(NABLA_TEST_DATA "/differential", std::nullopt, 31);
 }
 
 /// Source of the values: onnxruntime, torch, ImageMagick (tests/data/vision/README.md).

@@ -113,6 +113,9 @@ def resizing():
     scales = [np.array(s, np.float32) for s in ([1, 1, 0.6, 0.6], [1, 1, 2, 0.6], [1, 1, 1.5, 2.5])]
     case("resize10_shrinks", "Resize", 10, [row, scales[0]], [F], "the example of Resize-10: 1 and 3; onnxruntime 1.32.0", by_onnxruntime)
     case("resize10_grows_and_shrinks", "Resize", 10, [f(1, 2, 3, 5), scales[1]], [F], "onnxruntime 1.32.0", by_onnxruntime)
+    picture = np.array([[2, 8, 3, 8, 0], [7, 1, 2, 3, 1], [250, 5, 255, 9, 9]], np.uint8)
+    case("resize_cubic_of_bytes", "Resize", 19, [picture, None, None, np.array([6, 10])], [TensorProto.UINT8], "reference evaluator of onnx 1.23.2: rounded and clamped", by_reference,
+         mode="cubic")
     case("resize10_grows", "Resize", 10, [f(1, 2, 3, 5), scales[2]], [F], "onnxruntime 1.32.0", by_onnxruntime)
 
 

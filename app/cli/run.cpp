@@ -8,6 +8,7 @@
 #include "app/cli/find_nonfinite.h"
 #include "app/cli/verbs.h"
 #include "app/document/compare.h"
+#include "app/document/sample_inputs.h"
 #include "app/document/values_io.h"
 #include "engine/tensor/half_range.h"
 
@@ -96,8 +97,12 @@ Result<void> runModel(const RunOptions& options, Context& context) {
     NABLA_TRY(const SessionOptions sessionOptions, options.session());
     NABLA_TRY(const Graph graph, options.open(context));
     NABLA_TRY(const NamedValues inputs, options.values(graph));
-    if (options.inputs.empty() && !graph.inputs().empty())
-        context.say(fmt::format("inputs are made up from seed {}; --inputs gives real ones", options.seed));
+    if (options.inputs.empty() && !graph.inputs().empty()) {
+        NABLA_TRY(const DimBindings bound, options.dims.bindings());
+        const std::string open = openSizes(graph, bound);
+        context.say(fmt::format("inputs are made up from seed {}{}; --inputs gives real ones", options.seed,
+            open.empty() ? "" : fmt::format(", with sizes that are left open as 1 ({}: --dim NAME=SIZE)", open)));
+    }
     if (options.findNonFinite) {
         if (!options.outputs.empty() || !options.expected.empty())
             return usageError("--find-nonfinite looks at every value and stores or compares none: not with --outputs or --expected");

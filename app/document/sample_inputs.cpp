@@ -1,6 +1,11 @@
 // Looks beside the model.
 #include "app/document/sample_inputs.h"
 
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "app/document/values_io.h"
 #include "engine/analysis/input_shapes.h"
 
@@ -34,6 +39,24 @@ Result<NamedValues> sampleInputs(const Graph& graph) {
             return values;
     }
     return generateInputs(graph, 0, sampleBindings(graph));
+}
+
+std::string openSizes(const Graph& graph, const DimBindings& bound) {
+    std::set<std::string> names;
+    for (const SymbolicShape& shape : namedInputShapes(graph)) {
+        for (const Dim& dim : shape) {
+            for (const std::string& atom : dim.atoms()) {
+                if (!bound.contains(atom))
+                    names.insert(atom);
+            }
+        }
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string sampleHint(const Graph& graph) {
+    const std::string open = openSizes(graph, sampleBindings(graph));
+    return open.empty() ? "" : fmt::format("The inputs were made up, with the sizes that the model leaves open ({}) as 1: inputs.npz beside the model gives others", open);
 }
 
 DimBindings sampleBindings(const Graph& graph) {

@@ -11,4 +11,9 @@ engine::Result<engine::NamedValues> sampleInputs(const engine::Graph& graph);
 /// Sizes of symbolic dimensions that those inputs imply: `batch` -> 4. Empty without such a file.
 engine::DimBindings sampleBindings(const engine::Graph& graph);
 
+/// Names of the sizes that the model leaves open and nothing binds; generated inputs have 1 there: `batch, x.dim1`. Empty: none is open.
+std::string openSizes(const engine::Graph& graph, const engine::DimBindings& bound);
+/// Why a run on sampleInputs() may have failed: sizes of 1 that nobody chose. Empty: there were none.
+std::string sampleHint(const engine::Graph& graph);
+
 } // namespace nabla::app

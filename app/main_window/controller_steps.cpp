@@ -103,8 +103,12 @@ void Controller::withStepper(const QString& title, std::function<Result<std::str
                 out.stepper = std::move(made);
             }
             out.stepper->setBreakpoints(breakpoints);
-            NABLA_TRY(std::string note, act(*out.stepper, job));
-            out.step = stepStateOf(*out.stepper, std::move(note));
+            Result<std::string> note = act(*out.stepper, job);
+            if (!note) {
+                const std::string hint = note.error().kind() == ErrorKind::Run ? sampleHint(state->graph) : std::string();
+                return hint.empty() ? note.error() : Error{ErrorKind::Run, note.error().message() + ". " + hint};
+            }
+            out.step = stepStateOf(*out.stepper, std::move(*note));
             auto values = std::make_shared<views::ValueMap>();
             NABLA_CHECK(gatherValues(*out.stepper, unchangedDepth(oldLevels, out.step.levels), oldStats, *values, out.stats));
             out.values = std::move(values);

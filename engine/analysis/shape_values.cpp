@@ -6,6 +6,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "engine/ops/slice_axis.h"
 #include "engine/schema/schema.h"
 
 namespace nabla::engine {
@@ -150,23 +151,16 @@ Known ruleSlice(const KnownInputs& in) {
     const auto steps = old || !in.node.input(4) ? std::optional(std::vector<std::int64_t>{1}) : intsOf(in, "steps", 4);
     if (data.scalar || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 || steps->size() != 1 || (*steps)[0] == 0)
         return std::nullopt;
-    const auto count = static_cast<std::int64_t>(data.size());
-    const std::int64_t step = (*steps)[0];
-    const auto place = [&](std::int64_t at, std::int64_t low, std::int64_t high) { return std::clamp(at < 0 ? std::max(at, -count - 1) + count : at, low, high); };
-    if (count == 0)
-        return data;
-    std::int64_t at = place((*starts)[0], 0, step > 0 ? count : count - 1); // a start before the first element is the first, by the text of Slice-13
-    const std::int64_t end = step > 0 ? place((*ends)[0], 0, count) : place((*ends)[0], -1, count - 1);
+    const SlicedAxis taken = slicedAxis(static_cast<std::int64_t>(data.size()), (*starts)[0], (*ends)[0], (*steps)[0]);
     KnownValue out = data;
     out.ints.clear();
     out.reals.clear();
-    while (step > 0 ? at < end : at > end) {
+    for (std::int64_t i = 0; i < taken.count; ++i) {
+        const auto at = static_cast<std::size_t>(taken.begin + i * (*steps)[0]);
         if (data.isFloat())
-            out.reals.push_back(data.reals[static_cast<std::size_t>(at)]);
+            out.reals.push_back(data.reals[at]);
         else
-            out.ints.push_back(data.ints[static_cast<std::size_t>(at)]);
-        if (__builtin_add_overflow(at, step, &at))
-            break;
+            out.ints.push_back(data.ints[at]);
     }
     return out;
 }

@@ -6,6 +6,7 @@
 #include "engine/ops/cost_rules.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/mover.h"
+#include "engine/ops/slice_axis.h"
 #include "engine/ops/upgrade_tools.h"
 
 namespace nabla::engine {
@@ -182,8 +183,7 @@ struct SliceArguments {
     std::vector<std::int64_t> starts, ends, axes, steps;
 };
 
-/// Starts, ends and steps against a shape; int64's extremes are ordinary arguments. Walking backwards, a start before the first element is the first
-/// (the text of Slice-13, unlike NumPy).
+/// Starts, ends and steps against a shape.
 Result<SliceBox> sliceBox(const SliceArguments& a, ShapeView shape) {
     if (a.starts.size() != a.ends.size() || a.axes.size() != a.starts.size() || a.steps.size() != a.starts.size())
         return runError("Slice: {} starts, {} ends, {} axes, {} steps", a.starts.size(), a.ends.size(), a.axes.size(), a.steps.size());
@@ -191,17 +191,12 @@ Result<SliceBox> sliceBox(const SliceArguments& a, ShapeView shape) {
     SliceBox box(Shape(shape.begin(), shape.end()), contiguous(shape));
     for (std::size_t i = 0; i < at.size(); ++i) {
         const auto axis = static_cast<std::size_t>(at[i]);
-        const std::int64_t size = shape[axis], step = a.steps[i];
+        const std::int64_t step = a.steps[i];
         if (step == 0)
             return runError("Slice: step 0 along axis {}", at[i]);
-        const std::int64_t high = step > 0 ? size : size - 1;
-        const auto clamp = [&](std::int64_t v, std::int64_t low) { return std::clamp(v < 0 ? std::max(v, -size - 1) + size : v, low, std::max(low, high)); };
-        const std::int64_t begin = clamp(a.starts[i], 0), end = clamp(a.ends[i], step > 0 ? 0 : -1);
-        const std::int64_t span = size == 0 ? 0 : step > 0 ? end - begin : begin - end;
-        const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : std::uint64_t{0} - static_cast<std::uint64_t>(step);
-        const std::int64_t count = span <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1;
+        const auto [begin, count] = slicedAxis(shape[axis], a.starts[i], a.ends[i], step);
         box.shape[axis] = count;
-        box.begin[axis] = count > 0 ? begin : 0;
+        box.begin[axis] = begin;
         box.in.start += box.begin[axis] * box.in.strides[axis];
         if (count > 1) // a step that is never taken may be any number
             box.in.strides[axis] *= step;

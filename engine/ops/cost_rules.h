@@ -23,6 +23,8 @@ template <int each> std::int64_t perOutput(const CostInputs& c) { return saturat
 template <int each> std::int64_t perInput(const CostInputs& c) { return saturatedProduct({each, inputElements(c, 0)}); }
 /// As perOutput; arithmetic among whole numbers and truth values (shapes, indices, masks) counts nothing.
 template <int each> std::int64_t elementwise(const CostInputs& c) { return touchesFloats(c) ? perOutput<each>(c) : 0; }
+/// The same for every element of input 0.
+template <int each> std::int64_t elementwiseIn(const CostInputs& c) { return touchesFloats(c) ? perInput<each>(c) : 0; }
 /// A Fourier transform of that length: 5 n log2 n (Cooley and Tukey 1965), half of it for real numbers.
 enum class Numbers : bool { Real, Complex };
 std::int64_t fourierFlops(std::int64_t length, Numbers numbers);

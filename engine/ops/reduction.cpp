@@ -303,10 +303,10 @@ Gradients gradProd(GradientBuilder& b, const Node& n, OutputGrads dy) {
     return withAxes(n, b.mul(restored(b, n, dy[0]), back));
 }
 
-/// For every element that goes into a result; whole numbers and truth values count nothing. Nothing is summed where no axis is named and that means none.
+/// Nothing is summed where no axis is named and that means none.
 template <int each> std::int64_t reduced(const CostInputs& c) {
     const bool nothing = c.node.intAttribute("noop_with_empty_axes", 0) != 0 && inputElements(c, 1) == 0;
-    return touchesFloats(c) ? perInput<each>(c) - (nothing ? perInput<1>(c) : 0) : 0;
+    return nothing ? elementwiseIn<each - 1>(c) : elementwiseIn<each>(c);
 }
 
 Result<void> upgradeAxes(UpgradeContext& c) { return attributeToInput(c, "axes", 1); }

@@ -191,15 +191,12 @@ Result<void> upgradeTopK1(UpgradeContext& c) {
 }
 constexpr Upgrade kTopKUpgrades[] = {{9, upgradeTopK1}};
 
-/// A comparison for every element, of floats.
-std::int64_t lookedThrough(const CostInputs& c) { return touchesFloats(c) ? perInput<1>(c) : 0; }
-
 constexpr GradientRule kIndex = notDifferentiable("its result is an index");
 
 constexpr OpDef kOps[] = {
-    {.name = "ArgMax", .since = 13, .source = "ONNX Operators.md, ArgMax-13", .run = runArg<true>, .gradient = kIndex, .flops = lookedThrough},
-    {.name = "ArgMin", .since = 13, .source = "ONNX Operators.md, ArgMin-13", .run = runArg<false>, .gradient = kIndex, .flops = lookedThrough},
-    {.name = "TopK", .since = 24, .source = "ONNX Operators.md, TopK-24", .run = runTopK, .gradient = gradTopK, .flops = lookedThrough,
+    {.name = "ArgMax", .since = 13, .source = "ONNX Operators.md, ArgMax-13", .run = runArg<true>, .gradient = kIndex, .flops = elementwiseIn<1>},
+    {.name = "ArgMin", .since = 13, .source = "ONNX Operators.md, ArgMin-13", .run = runArg<false>, .gradient = kIndex, .flops = elementwiseIn<1>},
+    {.name = "TopK", .since = 24, .source = "ONNX Operators.md, TopK-24", .run = runTopK, .gradient = gradTopK, .flops = elementwiseIn<1>,
         .upgrades = kTopKUpgrades},
     {.name = "CumSum", .since = 14, .source = "ONNX Operators.md, CumSum-14", .run = runCumulative<[](auto a, auto b) { return wrapAdd(a, b); }, 0>,
         .gradient = gradCumSum, .flops = elementwise<1>},

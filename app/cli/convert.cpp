@@ -1,6 +1,6 @@
 // convert FILE -o M.onnx: the legalized model as ONNX.
-#include "app/cli/verbs.h"
 #include "app/cli/save_model.h"
+#include "app/cli/verbs.h"
 #include "app/document/document.h"
 
 namespace nabla::app::cli {

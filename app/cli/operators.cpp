@@ -15,12 +15,13 @@ void addOperators(::CLI::App& app, Context& context) {
     verb->add_option("name", *name, "only operators of this name");
     verb->callback([&context, name] {
         nlohmann::json list = nlohmann::json::array();
+        const std::vector<engine::OperatorFacts> all = engine::allOperatorFacts();
         std::vector<std::string> names;
-        for (const engine::OperatorFacts& each : engine::allOperatorFacts())
+        for (const engine::OperatorFacts& each : all)
             names.push_back(each.name);
         if (!name->empty() && std::find(names.begin(), names.end(), *name) == names.end())
             return context.fail(engine::usageError("no operator that runs here is called \"{}\"; near it: {}", *name, nearest(names, *name)));
-        for (const engine::OperatorFacts& each : engine::allOperatorFacts()) {
+        for (const engine::OperatorFacts& each : all) {
             if (!name->empty() && each.name != *name)
                 continue;
             if (context.json) {

@@ -1,8 +1,8 @@
 // passes FILE: the pass timeline with its prices.
 #include <fmt/format.h>
 
-#include "app/cli/verbs.h"
 #include "app/cli/save_model.h"
+#include "app/cli/verbs.h"
 #include "app/document/document.h"
 #include "app/document/sample_inputs.h"
 #include "engine/base/write_file.h"

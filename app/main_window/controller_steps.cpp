@@ -205,8 +205,8 @@ void Controller::goToIteration(qint64 k) {
     withStepper(tr("Going to iteration %1").arg(k + 1), [k](Stepper& stepper, const JobControl& job) -> Result<std::string> {
         const Result<void> there = stepper.goToIteration(k, job);
         if (!there && there.error().kind() == ErrorKind::Usage) // the position stays
-            return stepper.depth() == 0 ? std::string("stepping is not inside a body") : stepper.depth() == 1 ? "there is no iteration " + std::to_string(k + 1)
-                : "there is no iteration " + std::to_string(k + 1) + " of this body; step out for those around it";
+            return stepper.depth() == 0 ? std::string("stepping is not inside a body")
+                                        : "there is no iteration " + std::to_string(k + 1) + (stepper.depth() > 1 ? " of this body; step out for those around it" : "");
         NABLA_CHECK(there);
         return std::string();
     });

@@ -103,9 +103,11 @@ OperatorFacts factsOf(const OpDef& op) {
     return facts;
 }
 
+constexpr std::string_view kGradient = "Gradient", kTraining = "ai.onnx.preview.training";
+
 /// The one operator without a row: it is gone before anything runs (engine/passes/legalize/gradient_nodes.h).
 OperatorFacts gradientFacts() {
-    OperatorFacts facts = factsOf("Gradient", "ai.onnx.preview.training", 1);
+    OperatorFacts facts = factsOf(kGradient, kTraining, 1);
     facts.run = "as backward nodes";
     facts.gradient = "through backward nodes";
     facts.cost = "of backward nodes";
@@ -115,8 +117,8 @@ OperatorFacts gradientFacts() {
 } // namespace
 
 std::optional<OperatorFacts> operatorFacts(std::string_view opType, std::string_view domain) {
-    if (OperatorFacts gradient = gradientFacts(); gradient.name == opType && gradient.domain == domain)
-        return gradient;
+    if (opType == kGradient && domain == kTraining)
+        return gradientFacts();
     const OpDef* op = findOp(opType, domain);
     return op ? std::optional(factsOf(*op)) : std::nullopt;
 }

@@ -64,6 +64,8 @@ public:
         m_graph.forEachNode([&](const Node& node) { nodes.push_back(node.id); });
         for (const NodeId id : nodes) {
             NABLA_CHECK(widenAttributes(id));
+            if (runsByBody(*m_editor.graph().node(id)))
+                continue;
             castInputs(id);
             castOutputs(id);
         }
@@ -200,7 +202,7 @@ private:
         Node node = *m_editor.graph().node(id);
         const OperatorSchema* schema = findSchema(node.opType, node.domain, m_graph.opset(node.domain));
         bool changed = false;
-        for (std::size_t i = 0; schema && !runsByBody(node) && i < node.inputs.size(); ++i) {
+        for (std::size_t i = 0; schema && i < node.inputs.size(); ++i) {
             const FormalParameter* parameter = schema->input(i);
             if (!node.inputs[i] || !isSingleOnly(parameter) || !wasNarrow(node.inputs[i], *parameter))
                 continue;
@@ -214,7 +216,7 @@ private:
     void castOutputs(NodeId id) {
         const Node node = *m_editor.graph().node(id);
         const OperatorSchema* schema = findSchema(node.opType, node.domain, m_graph.opset(node.domain));
-        for (std::size_t k = 0; schema && !runsByBody(node) && k < node.outputs.size(); ++k) {
+        for (std::size_t k = 0; schema && k < node.outputs.size(); ++k) {
             const FormalParameter* parameter = schema->output(k);
             const ValueId made = node.outputs[k];
             if (!made || !isSingleOnly(parameter) || !wasNarrow(made, *parameter))

@@ -32,6 +32,13 @@ SessionOptions inMode(ExecutorMode mode, unsigned threads = 1) {
     return options;
 }
 
+Result<NamedValues> runInDouble(const char* text, double x) {
+    SessionOptions options = inMode(ExecutorMode::Compiled);
+    options.inDouble = true;
+    NABLA_TRY(const auto session, Session::create(parsed(text), options));
+    return session->run({{"x", Tensor::of<double>({1}, {x})}});
+}
+
 const char* kChain = R"(<ir_version: 10, opset_import: ["" : 21]> g (float[N,2] x) => (float[N,2] y) {
     a = Mul(x, x)
     b = Add(a, x)
@@ -148,17 +155,11 @@ private slots:
     }
 
     void doubleIsDouble() {
-        SessionOptions options = inMode(ExecutorMode::Compiled);
-        options.inDouble = true;
-        auto session
-            = Session::create(parsed(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[1] x) => (float[1] y) {
+        // 2^24 + 1 is no float32; half of it is exact in float64.
+        const auto outputs = runInDouble(R"(<ir_version: 10, opset_import: ["" : 21]> g (float[1] x) => (float[1] y) {
             h = Constant<value = float[1] {0.5}>()
             y = Mul(x, h)
-        })"),
-                options);
-        QVERIFY2(session, session ? "" : session.error().message().c_str());
-        // 2^24 + 1 is no float32; half of it is exact in float64.
-        const auto outputs = (*session)->run({{"x", Tensor::of<double>({1}, {16777217.0})}});
+        })", 16777217.0);
         QVERIFY2(outputs, outputs ? "" : outputs.error().message().c_str());
         QCOMPARE(outputs->at("y").tensor().dtype(), DType::Float64);
         QCOMPARE(outputs->at("y").tensor().data<double>()[0], 8388608.5);
@@ -166,15 +167,9 @@ private slots:
 
     /// Also where the operator itself may be float32 at most, when it runs as other nodes.
     void doubleIsDoubleInBodies() {
-        SessionOptions options = inMode(ExecutorMode::Compiled);
-        options.inDouble = true;
-        auto session
-            = Session::create(parsed(R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]> g (float[1] x) => (float[1] y) {
+        const auto outputs = runInDouble(R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]> g (float[1] x) => (float[1] y) {
             y = com.microsoft.QuickGelu<alpha = 1.0>(x)
-        })"),
-                options);
-        QVERIFY2(session, session ? "" : session.error().message().c_str());
-        const auto outputs = (*session)->run({{"x", Tensor::of<double>({1}, {1.0})}});
+        })", 1.0);
         QVERIFY2(outputs, outputs ? "" : outputs.error().message().c_str());
         QCOMPARE(outputs->at("y").tensor().dtype(), DType::Float64);
         QVERIFY(std::fabs(outputs->at("y").tensor().data<double>()[0] - 1 / (1 + std::exp(-1.0))) < 1e-15);

@@ -9,6 +9,7 @@ Each case is one node with random version, types, attributes, shapes and values.
 
 - equal: ours agrees with every peer that ran it (at least one);
 - explained: a peer differs, and scripts/differential_known.txt says why that peer is wrong there;
+- rounding: a peer differs, and its own answer in double is ours, or moves as far with the last digit of its inputs (differential/rounding.py);
 - unexplained: ours differs from a peer, refuses what a peer runs, or ends the process, and nothing says why;
 - not run: neither peer runs it (most often a type that they have no kernel for), so nothing is compared.
 
@@ -37,6 +38,7 @@ from differential.compare import differ
 from differential.families import GENERATORS, NOT_COVERED, schemas_of
 from differential.ours import run_ours
 from differential.peers import Peers
+from differential.rounding import is_rounding
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BATCH = 120
@@ -81,8 +83,8 @@ class Verdict:
         self.word, self.text, self.kind = word, text, kind
 
 
-def judge(case, ours, peers, table):
-    """Equal, explained, unexplained, or not run."""
+def judge(case, ours, peers, table, again):
+    """Equal, explained, unexplained, or not run; `again(peer, case)` runs a peer once more."""
     ran = {p: o for p, o in peers.items() if o.ran}
     if ours.crashed:
         return Verdict("unexplained", f"ours {ours.refusal}", "crash")
@@ -100,6 +102,10 @@ def judge(case, ours, peers, table):
     bad = {p: d for p, d in wrong.items() if not any(known.find(table, who, case, *d, agrees) for who in (p, "ours"))}
     if not bad:
         return Verdict("explained" if wrong else "equal")
+    bad = {p: d for p, d in bad.items()
+           if d[0] != "value" or not is_rounding(lambda c, peer=p: again(peer, c), case, ours.outputs, ran[p].outputs, case.index)}
+    if not bad:
+        return Verdict("rounding")
     words = [f"{p}: {text}" for p, (_, text) in bad.items()] + [f"agrees with {p}" for p in sorted(agrees)]
     words += [f"{p} refuses ({o.refusal[:120]})" for p, o in peers.items() if not o.ran]
     return Verdict("unexplained", " | ".join(words), next(iter(bad.values()))[0])
@@ -143,7 +149,7 @@ class Run:
 
     def count(self, case, both, peers):
         """`both`: ours with the kernels that are chosen, and with the reference kernels alone."""
-        verdict, reference = (judge(case, ours, peers, self.table) for ours in both)
+        verdict, reference = (judge(case, ours, peers, self.table, self.peers.run) for ours in both)
         if reference.word == "unexplained" and verdict.word != "unexplained":
             verdict = Verdict(reference.word, "reference kernels: " + reference.text, reference.kind)
         self.counts[case.name][verdict.word] += 1
@@ -159,7 +165,7 @@ class Run:
                 case.write(pathlib.Path(self.options.keep) / f"{case.op}_{case.index}")
 
     def report(self):
-        words = ("equal", "explained", "unexplained", "not run")
+        words = ("equal", "explained", "rounding", "unexplained", "not run")
         print(f"\n{'operator':<34}{'cases':>7}" + "".join(f"{w:>13}" for w in words) + "  versions compared")
         total = collections.Counter()
         for name in sorted(self.names if self.options.case is None else self.counts, key=str.lower):
@@ -170,7 +176,7 @@ class Run:
         if self.options.case is not None:
             return total
         print(f"\ncovered: {len(self.names)} operators; not covered: " + ("; ".join(f"{n} ({why})" for n, why in sorted(NOT_COVERED.items())) or "none"))
-        nothing = [n for n in self.names if not (self.counts[n]["equal"] + self.counts[n]["explained"] + self.counts[n]["unexplained"])]
+        nothing = [n for n in self.names if not (self.counts[n]["equal"] + self.counts[n]["explained"] + self.counts[n]["rounding"] + self.counts[n]["unexplained"])]
         if nothing:
             print("no case that a peer runs: " + ", ".join(nothing))
         print(f"known faults met: {sum(1 for e in self.table if e.used)} of {len(self.table)} listed")

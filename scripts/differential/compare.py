@@ -43,6 +43,15 @@ def differ_value(case, expected, actual):
     return differ_elements(case, expected, actual)
 
 
+def room_of(case, expected):
+    """How far each element may be off."""
+    kind = name_of(expected)
+    e = expected.astype(np.complex128 if kind.startswith("complex") else np.float64)
+    finite = np.abs(e[np.isfinite(e)])
+    largest = finite.max() if finite.size else 0.0
+    return case.floor + case.tolerance * (RELATIVE[kind] * np.abs(e) + OF_LARGEST.get(kind, 0.0) * largest)
+
+
 def differ_elements(case, expected, actual):
     kind = name_of(expected)
     if kind == "string":
@@ -54,10 +63,7 @@ def differ_elements(case, expected, actual):
             wrong = ~((e == a) | (np.isnan(e) & np.isnan(a)))
         else:
             with np.errstate(all="ignore"):
-                finite = np.abs(e[np.isfinite(e)])
-                largest = finite.max() if finite.size else 0.0
-                room = case.floor + case.tolerance * (RELATIVE[kind] * np.abs(e) + OF_LARGEST.get(kind, 0.0) * largest)
-                wrong = ~((np.abs(e - a) <= room) | (e == a) | (np.isnan(e) & np.isnan(a)))
+                wrong = ~((np.abs(e - a) <= room_of(case, expected).ravel()) | (e == a) | (np.isnan(e) & np.isnan(a)))
     elif kind == "bool":
         wrong = (expected != actual).ravel()
     else:

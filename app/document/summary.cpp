@@ -160,7 +160,11 @@ std::string toText(const ModelSummary& s) {
     line("parameters", fmt::format("{} ({} bytes)", s.parameters, s.parameterBytes));
     line("work", maybe(s.flops, "FLOP"));
     line("moved", maybe(s.bytesMoved, "bytes"));
-    line("planned peak", maybe(s.peakBytes, "bytes") + (s.lowerBoundBytes ? fmt::format(", lower bound {} bytes{}", *s.lowerBoundBytes, !s.flops ? ", with sizes that are not known as 1" : "") : ""));
+    if (!s.lowerBoundBytes)
+        line("planned peak", maybe(s.peakBytes, "bytes"));
+    else
+        line("planned peak", fmt::format("{}, lower bound {} bytes{}{}", maybe(s.peakBytes, "bytes"), *s.lowerBoundBytes,
+            s.flops ? "" : ", with sizes that are not known as 1", s.nodesWithBodies > s.nodes ? ", beside what the bodies take" : ""));
     line("dimensions", fmt::format("{} of {} known before running, {} depend{} on data{}", s.knownDims, s.dims, s.dims - s.knownDims, s.dims - s.knownDims == 1 ? "s" : "",
         s.unknownRanks ? fmt::format("; {} value{} of a rank that depends on data", s.unknownRanks, s.unknownRanks == 1 ? "" : "s") : ""));
     if (s.untyped)

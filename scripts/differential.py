@@ -176,7 +176,7 @@ class Run:
         if self.options.case is not None:
             return total
         print(f"\ncovered: {len(self.names)} operators; not covered: " + ("; ".join(f"{n} ({why})" for n, why in sorted(NOT_COVERED.items())) or "none"))
-        nothing = [n for n in self.names if not (self.counts[n]["equal"] + self.counts[n]["explained"] + self.counts[n]["rounding"] + self.counts[n]["unexplained"])]
+        nothing = [n for n in self.names if self.counts[n]["not run"] == sum(self.counts[n].values())]
         if nothing:
             print("no case that a peer runs: " + ", ".join(nothing))
         print(f"known faults met: {sum(1 for e in self.table if e.used)} of {len(self.table)} listed")

@@ -43,13 +43,19 @@ def differ_value(case, expected, actual):
     return differ_elements(case, expected, actual)
 
 
-def room_of(case, expected):
-    """How far each element may be off."""
+def wrong_floats(case, expected, actual, more=0.0):
+    """Which elements are further apart than the type's tolerance and `more`."""
     kind = name_of(expected)
-    e = expected.astype(np.complex128 if kind.startswith("complex") else np.float64)
-    finite = np.abs(e[np.isfinite(e)])
-    largest = finite.max() if finite.size else 0.0
-    return case.floor + case.tolerance * (RELATIVE[kind] * np.abs(e) + OF_LARGEST.get(kind, 0.0) * largest)
+    wide = np.complex128 if kind.startswith("complex") else np.float64
+    e, a = expected.astype(wide), actual.astype(wide)
+    same = (e == a) | (np.isnan(e) & np.isnan(a))
+    if case.exact:
+        return ~same
+    with np.errstate(all="ignore"):
+        finite = np.abs(e[np.isfinite(e)])
+        largest = finite.max() if finite.size else 0.0
+        room = case.floor + case.tolerance * (RELATIVE[kind] * np.abs(e) + OF_LARGEST.get(kind, 0.0) * largest)
+        return ~(same | (np.abs(e - a) <= room + more))
 
 
 def differ_elements(case, expected, actual):
@@ -57,13 +63,7 @@ def differ_elements(case, expected, actual):
     if kind == "string":
         wrong = np.array([str(e) != str(a) for e, a in zip(expected.ravel(), actual.ravel())])
     elif kind in RELATIVE:
-        wide = np.complex128 if kind.startswith("complex") else np.float64
-        e, a = expected.astype(wide).ravel(), actual.astype(wide).ravel()
-        if case.exact:
-            wrong = ~((e == a) | (np.isnan(e) & np.isnan(a)))
-        else:
-            with np.errstate(all="ignore"):
-                wrong = ~((np.abs(e - a) <= room_of(case, expected).ravel()) | (e == a) | (np.isnan(e) & np.isnan(a)))
+        wrong = wrong_floats(case, expected, actual).ravel()
     elif kind == "bool":
         wrong = (expected != actual).ravel()
     else:

@@ -1,4 +1,5 @@
 """The two other programs, in a process of their own: one that dies on a case takes only that case with it."""
+import copy
 import multiprocessing
 import warnings
 
@@ -44,7 +45,8 @@ def run_reference(case):
     from onnx.reference import ReferenceEvaluator
 
     if case.op == "Resize" and "axes" in case.attrs:  # it refuses axes that are counted from the end
-        case.attrs["axes"] = [a % case.inputs[0].ndim for a in case.attrs["axes"]]
+        case = copy.copy(case)
+        case.attrs = case.attrs | {"axes": [a % case.inputs[0].ndim for a in case.attrs["axes"]]}
     feeds = {f"x{i}": case.inputs[i] for i in case.fed()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
